@@ -5,10 +5,10 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use rooflut_error::open_in_time;
 use tempfile::NamedTempFile;
 
 use crate::error::Error;
-use crate::input::open_in_time;
 use crate::temporary;
 
 /// An output: a file that is written beside its destination and moved there by [`finish`](OutputFile::finish) (dropped

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use rooflut_error::Whole;
 use rooflut_scenario::{Fleet, Scenario, ScenarioFile};
 use rooflut_sweep::{Axis, Grid};
 use serde_json::Value;
@@ -35,7 +36,7 @@ pub(super) fn grid(args: &SweepArgs) -> Result<(Grid, FileKeys), Error> {
     let Some(path) = &args.path else {
         return Ok((Grid::try_new(&Scenario::default(), axes)?, FileKeys::default()));
     };
-    let bytes = input::read(path).map_err(Error::reading(path))?;
+    let bytes = input::read(path, Whole::Scenario).map_err(Error::reading(path))?;
     let in_file = |error: rooflut_sweep::Error| Error::new(error.in_file(path));
     let (mut file, lists) = ScenarioFile::read_with_lists(&bytes).map_err(in_file)?;
     // All that matters is which keys the flags give.

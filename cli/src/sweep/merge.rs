@@ -1,6 +1,5 @@
 //! `rooflut sweep --merge`: the files of all shards, joined.
 
-use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
@@ -41,7 +40,7 @@ pub(super) fn run(
     let opened = shards
         .iter()
         .map(|path| {
-            let file = File::open(path).map_err(Error::reading(path))?;
+            let file = rooflut_error::open(path).map_err(Error::reading(path))?;
             Ok((path.display().to_string(), BufReader::new(file)))
         })
         .collect::<Result<Vec<_>, Error>>()?;

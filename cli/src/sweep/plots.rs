@@ -1,6 +1,5 @@
 //! Charts of a sweep.
 
-use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -40,7 +39,7 @@ pub(super) fn csv(sweep: &Path) -> Result<Box<dyn Read>, Error> {
         let parts = files.into_iter().map(|file| super::folder::read(&file));
         return Ok(Box::new(rooflut_sweep::csv_of_parts(parts)));
     }
-    let file = File::open(sweep).map_err(Error::reading(sweep))?;
+    let file = rooflut_error::open(sweep).map_err(Error::reading(sweep))?;
     Ok(Box::new(BufReader::new(file)))
 }
 
