@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rooflut_error::Whole;
 use rooflut_report::compare::{Cause, Comparison, Figure, ReadReport, Setting};
 use rooflut_scenario::{Kind, ScenarioFile};
 use serde::Serialize;
@@ -24,7 +25,7 @@ const MIN_TERM: f64 = 0.01;
 
 /// Compares and answers with the text to print.
 pub(crate) fn run(args: &CompareArgs, command: &str) -> Result<Answered, Error> {
-    let bytes = input::read(&args.a).map_err(Error::reading(&args.a))?;
+    let bytes = input::read(&args.a, Whole::Measured).map_err(Error::reading(&args.a))?;
     if let Some(measured) = compared::measured(&args.a, &bytes)? {
         return Ok(compared::answer(args, &measured)?.into());
     }
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &CompareArgs, command: &str) -> Result<Answered, Error> 
     }
     let inputs = [&args.a, of_b].map(|path| (path.clone(), "is compared"));
     let html = HtmlFile::open(args.html.html.as_deref(), &mut Outputs::new(inputs.into(), Existing::Keep))?;
-    let (a, b) = (read(&args.a, bytes)?, read(of_b, input::read(of_b).map_err(Error::reading(of_b))?)?);
+    let (a, b) = (read(&args.a, bytes)?, read(of_b, input::read(of_b, Whole::Report).map_err(Error::reading(of_b))?)?);
     let as_json = || json([&args.a, of_b], &a, &b);
     let text = if args.json { as_json()? } else { text([&args.a, of_b], &a, &b) };
     HtmlFile::of_answer(html, text.into(), "rooflut compare", as_json, command)

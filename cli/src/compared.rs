@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rooflut::interval::Coverage;
+use rooflut_error::Whole;
 use rooflut_observe::{Compared, Figure, File, Measured};
 use rooflut_scenario::{Scenario, ScenarioFile};
 use rooflut_traces::Measurement;
@@ -85,7 +86,7 @@ fn scenario(args: &CompareArgs, measured: &Measured, index: usize) -> Result<Sce
 
 /// Reads a report, or a scenario and simulates it.
 fn predicted(path: &Path) -> Result<Value, Error> {
-    let bytes = input::read(path).map_err(Error::reading(path))?;
+    let bytes = input::read(path, Whole::Report).map_err(Error::reading(path))?;
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
         return serde_json::from_slice(&bytes).map_err(|error| {
             Error::in_file(path, None, format!("expected the report of a run: {error}; write it again"))

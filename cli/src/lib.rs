@@ -78,5 +78,6 @@ pub use command::{answer, main_with};
 pub use error::Error;
 pub use input::{open, read};
 pub use prepared::PreparedRun;
+pub use rooflut_error::Whole;
 #[cfg(feature = "schema")]
 pub use schemas::schemas;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rooflut_error::Whole;
 use rooflut_observe::{File, Measured};
 use rooflut_report::SCHEMA_VERSION;
 use serde_json::Value;
@@ -17,7 +18,7 @@ pub(crate) fn read(args: &MeasuredArgs) -> Result<Measured, Error> {
     let mut read: Vec<(&Path, Vec<u8>)> = Vec::new();
     let mut twice = Vec::new();
     for path in &args.files {
-        let bytes = input::read(path).map_err(Error::reading(path))?;
+        let bytes = input::read(path, Whole::Measured).map_err(Error::reading(path))?;
         match read.iter().find(|(_, other)| *other == bytes) {
             Some((other, _)) => {
                 twice.push(format!("{} is {}, given twice: it counts once", path.display(), other.display()))

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use rooflut::model::{self, CATALOG, Parallelism};
-use rooflut_error::{hint, nearest, no_effect};
+use rooflut_error::{Whole, hint, nearest, no_effect};
 use rooflut_hf_config::{ConfigError, Keys, Options, Remedy};
 use rooflut_scenario::{Kind, Model, Target};
 
@@ -74,7 +74,7 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
     if !path.exists() && path.extension().is_none_or(|extension| extension != "json") {
         return Err(unknown(name));
     }
-    let text = input::read(&path).map_err(Error::reading(&path))?;
+    let text = input::read(&path, Whole::Model).map_err(Error::reading(&path))?;
     let [formats, generation] =
         ["hf_quant_config.json", "generation_config.json"].map(|name| if_present(&path.with_file_name(name)));
     let (formats, generation) = (formats?, generation?);
@@ -93,7 +93,7 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
 
 /// Reads a file; `None` if there is none.
 fn if_present(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    match input::read(path) {
+    match input::read(path, Whole::Model) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::reading(path)(error)),

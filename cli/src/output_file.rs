@@ -1,14 +1,14 @@
 //! A file that appears whole or not at all, or a stream.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use rooflut_error::open_in_time;
 use tempfile::NamedTempFile;
 
 use crate::error::Error;
-use crate::input::open_in_time;
 use crate::temporary;
 
 /// An output: a file that is written beside its destination and moved there by [`finish`](OutputFile::finish) (dropped
@@ -25,7 +25,7 @@ enum To {
 }
 
 impl OutputFile {
-    /// Opens a file beside `destination`.
+    /// Opens a file beside `destination`, with its permissions if it exists.
     pub(crate) fn beside(destination: &Path, named: &Path) -> Result<OutputFile, Error> {
         let mut hidden = OsString::from(".");
         hidden.push(destination.file_name().unwrap_or_default());
@@ -43,6 +43,10 @@ impl OutputFile {
             // Without the path of the temporary file.
             .map_err(|error| cause.map_or(error, io::Error::from_raw_os_error))
             .map_err(Error::writing(named))?;
+        if let Ok(replaced) = fs::metadata(destination) {
+            let keep = file.as_file().set_permissions(replaced.permissions());
+            keep.map_err(Error::writing(named))?;
+        }
         Ok(OutputFile::new(To::File(file, destination.to_owned()), named))
     }
 

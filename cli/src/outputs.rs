@@ -80,8 +80,8 @@ impl Outputs {
             Ok(other) if !other.is_file() => {
                 return Err(refuse("is not a regular file; name another file"));
             }
-            Ok(_) => {
-                self.check_replaced(&destination, first_line).map_err(|why| refuse(&why))?;
+            Ok(replaced) => {
+                self.check_replaced(&destination, &replaced, first_line).map_err(|why| refuse(&why))?;
                 OutputFile::beside(&destination, path)?
             }
             Err(_) => OutputFile::beside(&destination, path)?,
@@ -91,7 +91,7 @@ impl Outputs {
     }
 
     /// Returns why an existing file must not be replaced.
-    fn check_replaced(&self, destination: &Path, first_line: &[u8]) -> Result<(), String> {
+    fn check_replaced(&self, destination: &Path, replaced: &Metadata, first_line: &[u8]) -> Result<(), String> {
         let is_destination = |input| same_file::is_same_file(input, destination).unwrap_or(false);
         let mut inputs = self.inputs.iter();
         if let Some((_, why)) = inputs.find(|(input, _)| is_destination(input)) {
@@ -102,6 +102,9 @@ impl Outputs {
             Existing::KeepUnforced => "replace it with --force, or name another path",
             Existing::Replace => return Ok(()),
         };
+        if replaced.permissions().readonly() {
+            return Err(format!("is read-only; {advice}"));
+        }
         if is_earlier_output(destination, first_line) {
             return Ok(());
         }

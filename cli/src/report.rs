@@ -3,6 +3,7 @@
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
+use rooflut_error::Whole;
 use rooflut_html::{Input, Kind};
 use rooflut_report::compare::ReadReport;
 
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &ReportArgs, command: &str) -> Result<Answered, Error> {
 }
 
 fn read(path: &Path) -> Result<Input, Error> {
-    let file = input::open_file(path).map_err(Error::reading(path))?;
+    let file = rooflut_error::open(path).map_err(Error::reading(path))?;
     Ok(Input::read(&path.display().to_string(), BufReader::new(file)).map_err(|error| error.in_file(path))?)
 }
 
@@ -36,7 +37,7 @@ fn comparison(paths: &[PathBuf], inputs: &[Input]) -> Result<Option<Input>, Erro
         return Ok(None);
     };
     let read = |path: &Path| {
-        let bytes = input::read(path).map_err(Error::reading(path))?;
+        let bytes = input::read(path, Whole::Report).map_err(Error::reading(path))?;
         Ok::<_, Error>(ReadReport::read(&bytes).map_err(|error| error.in_file(path))?)
     };
     let json = compare::json([a, b], &read(a)?, &read(b)?)?;

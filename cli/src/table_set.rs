@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rooflut::table::{TableSet, sets};
-use rooflut_error::{either, hint, nearest, setting};
+use rooflut_error::{Whole, either, hint, nearest, setting};
 use rooflut_scenario::{Kind, Target, names_file, tables_of};
 
 use crate::error::Error;
@@ -68,7 +68,9 @@ pub fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
                 );
                 return Err(rooflut_scenario::Error::new(Kind::Contents, text).about(["gpu"]).into());
             }
-            let sheet = input::read(path).map_err(Error::reading(path)).map_err(|error| error.about("gpu"))?;
+            let sheet = input::read(path, Whole::DataSheet)
+                .map_err(Error::reading(path))
+                .map_err(|error| error.about("gpu"))?;
             Ok(tables_of(path, &sheet, base)?)
         }
     }

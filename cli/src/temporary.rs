@@ -46,15 +46,15 @@ pub fn hold() -> MutexGuard<'static, Vec<PathBuf>> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes Ctrl-C, SIGTERM and SIGHUP remove what is temporary and end the process with 128 + their number, and makes
-/// writing beyond the shell's limit of file sizes an error.
+/// Makes SIGINT, SIGQUIT, SIGTERM and SIGHUP remove what is temporary and end the process with 128 + their number, and
+/// makes writing beyond the shell's limit of file sizes an error.
 ///
 /// Where SIGHUP is ignored, as by a job of `nohup`, it stays ignored.
 #[cfg(unix)]
 pub fn remove_on_signals() -> io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGXFSZ])?;
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGXFSZ])?;
     if !ignores_hangup() {
         signals.add_signal(SIGHUP)?;
     }

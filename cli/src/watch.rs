@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rooflut_calibrate::{Change, Metric, New, Posterior, Record, residuals};
+use rooflut_error::Whole;
 use rooflut_observe::Fact;
 use rooflut_scenario::{Engine, EngineFile, Kind, Scenario};
 use serde::Serialize;
@@ -113,7 +114,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Answered, Error> {
 
 /// Reads a calibrated engine, and the runs that it was fitted to.
 fn calibrated(path: &Path) -> Result<(Engine, Record), Error> {
-    let bytes = input::read(path).map_err(Error::reading(path))?;
+    let bytes = input::read(path, Whole::Engine).map_err(Error::reading(path))?;
     let engine = Engine::read(path, &bytes)?;
     let file = EngineFile::read(&bytes).map_err(|error| error.in_file(path))?;
     let Some(calibration) = file.calibration else {

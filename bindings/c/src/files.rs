@@ -1,11 +1,11 @@
 //! Files that scenarios name: traces, lengths, prices, data sheets.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use rooflut_error::Whole;
 use rooflut_traces::Input;
 
 /// Contents of files in memory.
@@ -23,16 +23,16 @@ pub(crate) fn open(path: &Path) -> io::Result<Input> {
     match kept(path) {
         Some(contents) => Ok(Input::from(&*contents)),
         None if cfg!(target_family = "wasm") => Err(io::ErrorKind::NotFound.into()),
-        None => File::open(path).map(Input::from),
+        None => rooflut_error::open(path).map(Input::from),
     }
 }
 
-/// Returns the contents of a file.
-pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+/// Returns the contents of a file of this kind.
+pub(crate) fn read(path: &Path, kind: Whole) -> io::Result<Vec<u8>> {
     match kept(path) {
         Some(contents) => Ok(contents.to_vec()),
         None if cfg!(target_family = "wasm") => Err(io::ErrorKind::NotFound.into()),
-        None => std::fs::read(path),
+        None => kind.open(path),
     }
 }
 

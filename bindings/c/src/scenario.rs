@@ -162,7 +162,9 @@ impl Objects {
             }
             (0, None) => match scenario.target.sheet() {
                 Some(path) => {
-                    let sheet = files::read(path).map_err(rooflut_error::reading(path)).map_err(refused)?;
+                    let sheet = files::read(path, rooflut_error::Whole::DataSheet)
+                        .map_err(rooflut_error::reading(path))
+                        .map_err(refused)?;
                     tables_of(path, &sheet, scenario.target.base.as_deref()).map_err(refused)
                 }
                 None => tables::find(scenario.target.gpu()).cloned(),

@@ -70,7 +70,7 @@ pub(crate) fn read(scenario: Option<&Bound<'_, PyAny>>, keys: Option<&Bound<'_, 
     let path: PathBuf = scenario.extract().map_err(|_| {
         error(format!("scenario: expected the path of a TOML file or a dictionary, found {}", shown(scenario)))
     })?;
-    let bytes = compute(scenario.py(), || rooflut_cli::read(&path))?
+    let bytes = compute(scenario.py(), || rooflut_cli::read(&path, rooflut_cli::Whole::Scenario))?
         .map_err(|cause| error(format!("cannot read {}: {cause}; check the path", path.display())))?;
     let overlaid = ScenarioFile::read(&bytes).and_then(|file| file.overlaid(&given));
     let (scenario, replaced) = overlaid.map_err(|cause| error(cause.in_file(&path)))?;

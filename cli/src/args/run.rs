@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rooflut_error::no_effect;
+use rooflut_error::{Whole, no_effect};
 use rooflut_scenario::{Output, Scenario, ScenarioFile};
 
 use crate::error::Error;
@@ -97,7 +97,7 @@ impl RunArgs {
         let in_file = |error: rooflut_scenario::Error, path: &Path| Error::new(error.in_file(path));
         let mut file = None;
         if let Some(path) = self.path.clone() {
-            let bytes = input::read(&path).map_err(Error::reading(&path))?;
+            let bytes = input::read(&path, Whole::Scenario).map_err(Error::reading(&path))?;
             let read = ScenarioFile::read(&bytes).map_err(|error| in_file(error, &path))?;
             file = Some((path, read));
         }

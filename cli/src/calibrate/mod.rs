@@ -6,6 +6,7 @@ mod engine_file;
 use std::path::Path;
 
 use rooflut_calibrate::{Metric, Posterior, Priors, calibrate};
+use rooflut_error::Whole;
 use rooflut_scenario::{Engine, Scenario, ScenarioFile};
 
 use crate::args::CalibrateArgs;
@@ -114,7 +115,7 @@ pub(crate) fn priors() -> Result<Priors, Error> {
 }
 
 fn scenario_of(path: &Path) -> Result<Scenario, Error> {
-    let bytes = input::read(path).map_err(Error::reading(path))?;
+    let bytes = input::read(path, Whole::Scenario).map_err(Error::reading(path))?;
     let file = ScenarioFile::read(&bytes).map_err(|error| error.in_file(path))?;
     Ok(file.scenario().clone())
 }

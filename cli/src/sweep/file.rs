@@ -91,6 +91,11 @@ fn alone(file: File, path: &Path) -> Result<File, Error> {
 
 /// Opens a file behind the rows of an earlier sweep.
 fn go_on(path: &Path, args: &SweepArgs, sweep: &Sweep<'_>, found: &mut Earlier) -> Result<File, Error> {
+    // Reading a pipe or a device might never end.
+    if !path.is_file() && !path.is_dir() {
+        let path = path.display();
+        return Err(Error::new(format!("{path}: expected a file of a sweep, found a pipe or a device; name a file")));
+    }
     let opened = File::options().read(true).write(true).open(path);
     let mut file = alone(opened.map_err(Error::writing(path))?, path)?;
     let named = path.display().to_string();

@@ -1,11 +1,11 @@
 //! The folder of a sweep in Parquet, which keeps its rows whatever happens.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rooflut_error::reading;
+use rooflut_error::{open, reading};
 use rooflut_sweep::{Part, Row, Sweep, earlier_parts};
 use tempfile::TempDir;
 
@@ -162,7 +162,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 /// Reads a part, with its name.
 pub(super) fn read(path: &Path) -> Result<(String, Part), rooflut_sweep::Error> {
     let named = path.display().to_string();
-    let file = File::open(path).map_err(reading(path))?;
+    let file = open(path).map_err(reading(path))?;
     let part = Part::read(file, &named)?;
     Ok((named, part))
 }

@@ -1,6 +1,5 @@
 //! `rooflut sweep --merge`: the files of all shards, joined.
 
-use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +17,7 @@ use super::out::is_parquet;
 pub(super) fn run(
     args: &SweepArgs,
     shards: &[PathBuf],
-    pictures: impl FnOnce(&Path) -> Result<String, Error>,
+    pictures: impl FnOnce((&Path, u64)) -> Result<String, Error>,
 ) -> Result<String, Error> {
     if args.path.is_some() || !args.lists.0.is_empty() {
         return Err(Error::new("--merge takes the files of shards alone; leave the flags of the scenario out"));
@@ -36,12 +35,12 @@ pub(super) fn run(
     }
     if parquet {
         let rows = folders(shards, out)?;
-        return Ok(summary(out, rows, &plural(shards.len() as u64, "folder")) + &pictures(out)?);
+        return Ok(summary(out, rows, &plural(shards.len() as u64, "folder")) + &pictures((out, rows))?);
     }
     let opened = shards
         .iter()
         .map(|path| {
-            let file = File::open(path).map_err(Error::reading(path))?;
+            let file = rooflut_error::open(path).map_err(Error::reading(path))?;
             Ok((path.display().to_string(), BufReader::new(file)))
         })
         .collect::<Result<Vec<_>, Error>>()?;
@@ -57,7 +56,7 @@ pub(super) fn run(
     if is_stdout(out) {
         return Ok(String::new());
     }
-    Ok(summary(out, rows, &plural(shards.len() as u64, "file")) + &pictures(out)?)
+    Ok(summary(out, rows, &plural(shards.len() as u64, "file")) + &pictures((out, rows))?)
 }
 
 /// Joins folders of Parquet files, and returns the number of rows.

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &SweepArgs, host: Host<'_>) -> Result<Answered, Error> {
 
 fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<String, Error> {
     let command = host.command;
-    let grid = grid::grid(args)?;
+    let (grid, keys) = grid::grid(args)?;
     let points = args.shard.len(grid.len());
     if points > args.max_points {
         return Err(Error::new(format!(
@@ -65,7 +65,8 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
     }
     let sets = ReadSets::default();
     let sources = Sources { find: &|scenario| Ok(named(scenario, &sets)?), open: &input::open };
-    let sweep = Sweep::try_new(grid, sources, &version())?.stopped_by(host.stop);
+    let sweep = Sweep::try_new(grid, sources, &version()).map_err(|error| keys.place(error.into()))?;
+    let sweep = sweep.stopped_by(host.stop);
     plots::check(&args.plot, &sweep)?;
     let mut out = SweepOut::open(args, &sweep, host.stdout)?;
     let done = out.done();
@@ -98,17 +99,28 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
     let Some(path) = args.out.as_deref().filter(|path| !is_stdout(path)) else {
         return Ok(print_aside(remarks));
     };
-    Ok(summary(path, points, done, failed) + &remarks + &pictures(args, path, report, &command)?)
+    Ok(summary(path, points, done, failed) + &remarks + &pictures(args, (path, points), report, &command)?)
 }
 
 /// Draws the charts of the rows and writes their report, and returns the paths of the charts and the Pareto front, as they
 /// are asked for.
-fn pictures(args: &SweepArgs, rows: &Path, report: Option<HtmlFile>, command: &str) -> Result<String, Error> {
-    let drawn = plots::draw(&args.plot, rows)?;
+fn pictures(
+    args: &SweepArgs,
+    (rows, count): (&Path, u64),
+    report: Option<HtmlFile>,
+    command: &str,
+) -> Result<String, Error> {
+    let is_asked = args.pareto || !args.plot.is_empty();
+    let drawn = if count > 0 { plots::draw(&args.plot, rows)? } else { String::new() };
     if let Some(report) = report {
         report::write(report, rows, command)?;
     }
-    Ok(if args.pareto { drawn + &pareto::text(rows)? } else { drawn })
+    Ok(match count {
+        // A shard of a small grid may have no rows.
+        0 if is_asked => "nothing to draw: there are no rows\n".to_owned(),
+        1.. if args.pareto => drawn + &pareto::text(rows)?,
+        _ => drawn,
+    })
 }
 
 /// `sweep.csv: 600 deployments simulated, 12 with an error; 1000 rows`.
@@ -129,9 +141,11 @@ pub(crate) type ReadSets = Mutex<Vec<(PathBuf, TableSet)>>;
 /// Finds what a scenario names.
 pub(crate) fn named(scenario: &Scenario, sets: &ReadSets) -> Result<Named, Error> {
     let target = &scenario.target;
-    let model = model_source::find(target.model(), model_source::options(target))?;
+    let model =
+        model_source::find(target.model(), model_source::options(target)).map_err(|error| error.about("model"))?;
     let find_draft = |name| model_source::find(name, model_source::draft_options(target));
-    let draft = scenario.server.draft_model().map(find_draft).transpose()?;
+    let draft =
+        scenario.server.draft_model().map(find_draft).transpose().map_err(|error| error.about("draft_model"))?;
     let models: Vec<_> = [&model].into_iter().chain(&draft).collect();
     model_source::check(target, &models)?;
     Ok(Named {

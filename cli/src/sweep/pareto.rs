@@ -8,9 +8,11 @@ use crate::error::Error;
 use crate::grid::Grid;
 use crate::output::three_digits;
 
+use super::plots::{csv, error_of};
+
 /// Returns the rows of the front as a table.
 pub(super) fn text(sweep: &Path) -> Result<String, Error> {
-    let front = Front::of(super::plots::csv(sweep)?).map_err(|error| error.map(|text| format!("--pareto: {text}")))?;
+    let front = Front::of(csv(sweep)?).map_err(error_of("--pareto", sweep))?;
     let names: Vec<&str> = ["row"].into_iter().chain(front.keys.iter().map(String::as_str)).collect();
     let mut grid = Grid::of(&names, &["tokens/s\nper user", "output tokens/s\nper GPU"]);
     for row in front.rows {

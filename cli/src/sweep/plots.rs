@@ -1,6 +1,5 @@
 //! Charts of a sweep.
 
-use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -14,7 +13,7 @@ const FIRST_LINE: &[u8] = b"<!-- rooflut sweep -->\n";
 
 /// Checks that a sweep has the columns of all charts.
 pub(super) fn check(plots: &[Plot], sweep: &Sweep<'_>) -> Result<(), Error> {
-    plots.iter().try_for_each(|plot| plot.check(sweep).map_err(error))
+    plots.iter().try_for_each(|plot| plot.check(sweep).map_err(|error| flagged("--plot", error)))
 }
 
 /// Draws the charts of a sweep's rows beside them, and returns their paths as lines.
@@ -22,7 +21,7 @@ pub(super) fn draw(plots: &[Plot], sweep: &Path) -> Result<String, Error> {
     let mut outputs = Outputs::new(Vec::new(), Existing::Keep);
     let mut written = String::new();
     for plot in plots {
-        let text = plot.draw(csv(sweep)?).map_err(error)?;
+        let text = plot.draw(csv(sweep)?).map_err(error_of("--plot", sweep))?;
         let path = path(plot, sweep);
         let mut file = outputs.open(&path, FIRST_LINE)?;
         file.write_all(FIRST_LINE).and_then(|()| file.write_all(text.as_bytes())).map_err(Error::writing(&path))?;
@@ -40,7 +39,7 @@ pub(super) fn csv(sweep: &Path) -> Result<Box<dyn Read>, Error> {
         let parts = files.into_iter().map(|file| super::folder::read(&file));
         return Ok(Box::new(rooflut_sweep::csv_of_parts(parts)));
     }
-    let file = File::open(sweep).map_err(Error::reading(sweep))?;
+    let file = rooflut_error::open(sweep).map_err(Error::reading(sweep))?;
     Ok(Box::new(BufReader::new(file)))
 }
 
@@ -49,6 +48,14 @@ fn path(plot: &Plot, sweep: &Path) -> PathBuf {
     sweep.with_extension(format!("{}-{}.svg", plot.y, plot.x))
 }
 
-fn error(error: rooflut_sweep::Error) -> Error {
-    error.map(|text| format!("--plot: {text}")).into()
+/// Adds the file of the rows to an error of a line of it, and the flag to another one.
+pub(super) fn error_of(flag: &str, rows: &Path) -> impl Fn(rooflut_sweep::Error) -> Error {
+    move |error| match error.line() {
+        Some(_) => error.in_file(rows).into(),
+        None => flagged(flag, error),
+    }
+}
+
+fn flagged(flag: &str, error: rooflut_sweep::Error) -> Error {
+    error.map(|text| format!("{flag}: {text}")).into()
 }

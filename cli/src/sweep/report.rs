@@ -22,6 +22,7 @@ pub(super) fn open(args: &SweepArgs) -> Result<Option<HtmlFile>, Error> {
 
 /// Writes the report of the rows.
 pub(super) fn write(report: HtmlFile, rows: &Path, command: &str) -> Result<(), Error> {
-    let input = Input::read(&rows.display().to_string(), BufReader::new(csv(rows)?))?;
+    let read = Input::read(&rows.display().to_string(), BufReader::new(csv(rows)?));
+    let input = read.map_err(|error| error.in_file(rows))?;
     report.write(vec![input], command)
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use clap::Args;
 use rooflut::engine;
+use rooflut_error::Whole;
 use rooflut_scenario::{Scenario, Target, VllmServe, shell_quoted};
 
 use crate::error::Error;
@@ -105,7 +106,7 @@ fn find(source: &str) -> Result<(Option<&Path>, Found), Error> {
 }
 
 fn read(path: &Path) -> Result<String, Error> {
-    let bytes = input::read(path).map_err(Error::reading(path))?;
+    let bytes = input::read(path, Whole::Command).map_err(Error::reading(path))?;
     String::from_utf8(bytes).map_err(|_| Error::in_file(path, None, rooflut_error::not_text()))
 }
 

@@ -29,6 +29,7 @@ fn wait_for(folder: &Path, start: &str) {
 fn signals_leave_no_temporary_file_and_end_with_their_number() {
     for (ignored, signals, code) in [
         ("", ["INT"].as_slice(), 130),
+        ("", &["QUIT"], 131),
         ("", &["TERM"], 143),
         ("", &["HUP"], 129),
         // As under `nohup`.

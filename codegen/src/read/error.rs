@@ -55,7 +55,7 @@ pub enum ErrorKind {
     MfuDisagrees,
     /// The column `warmup` marks the row.
     WarmUp,
-    /// A table has more points or shapes than the library can index.
+    /// A file is too large, or a table has more points or shapes than the library can index.
     TooLarge,
 }
 

@@ -1,6 +1,7 @@
 //! The files of a set: in a folder, or concatenated in a single file.
 
-use std::fs::DirEntry;
+use std::fs::{DirEntry, File};
+use std::io::Read;
 use std::path::Path;
 
 use rooflut_roofline::OperationKind;
@@ -20,6 +21,9 @@ const fn files() -> [&'static str; 1 + OperationKind::ALL.len()] {
     }
     files
 }
+
+/// Size of the largest file, bytes.
+const MAX_BYTES: u64 = 256 << 20;
 
 pub(super) const SET_TOML: &str = "set.toml";
 
@@ -119,8 +123,28 @@ impl Part {
     }
 }
 
+/// Reads a file of at most [`MAX_BYTES`]; pipes and devices might never end.
 fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path).map_err(|source| Error::io(path, source))
+    let refuse = |kind, expected, found, hint| {
+        Err(Error::new(kind, Location::file(path.display().to_string()), expected, found, hint))
+    };
+    let io = |source| Error::io(path, source);
+    let kind = std::fs::metadata(path).map_err(io)?;
+    if !kind.is_file() && !kind.is_dir() {
+        return refuse(ErrorKind::Set, "a file", Found::words("a pipe or a device"), "copy it to a file");
+    }
+    let mut bytes = Vec::new();
+    if kind.len() <= MAX_BYTES {
+        let file = File::open(path).map_err(io)?;
+        // The file may grow.
+        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
+    }
+    let length = kind.len().max(bytes.len() as u64);
+    if length > MAX_BYTES {
+        let found = Found::words(format!("{} MiB", length.div_ceil(1 << 20)));
+        return refuse(ErrorKind::TooLarge, "at most 256 MiB", found, "is it a table?");
+    }
+    Ok(bytes)
 }
 
 fn no_set_toml(path: &Path) -> Error {

@@ -253,6 +253,7 @@ pub fn not_json(error: impl fmt::Display) -> Error {
 pub fn reading(path: &Path) -> impl Fn(io::Error) -> Error {
     |error| {
         let advice = match error.kind() {
+            io::ErrorKind::FileTooLarge => return Error::new(Kind::Contents, error.to_string()).in_file(path),
             io::ErrorKind::TimedOut => "start its writer first",
             _ => "check the path",
         };

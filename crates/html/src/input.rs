@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use rooflut_error::{Error, Kind as ErrorKind, not_text};
+use rooflut_error::{Error, Kind as ErrorKind, Whole, not_text};
 use rooflut_report::SCHEMA_VERSION;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -38,8 +38,8 @@ impl Input {
                 Err(Error::new(ErrorKind::Contents, "expected the output of a command, found nothing; write it first"))
             }
             Some(b'{' | b'[') => {
-                let mut bytes = Vec::new();
-                source.read_to_end(&mut bytes).map_err(io)?;
+                let bytes =
+                    Whole::Report.read(source).map_err(|error| Error::new(ErrorKind::Contents, error.to_string()))?;
                 let text = String::from_utf8(bytes).map_err(|_| not_text())?;
                 Input::of_json(name, text.trim_start_matches('\u{feff}'))
             }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use rooflut::engine::{self, Constant, EngineStack};
 use rooflut::model;
 use rooflut::units::Seconds;
-use rooflut_error::{Error, Kind, either, hint, key, nearest, not_json, setting};
+use rooflut_error::{Error, Kind, Whole, either, hint, key, nearest, not_json, setting};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -111,7 +111,7 @@ impl Target {
     /// An engine without a stack, and a file that cannot be read or is malformed.
     pub fn find_engine(&self, read: Read<'_>) -> Result<Engine, Error> {
         match self.engine_file() {
-            Some(path) => Engine::read(path, &read_file("engine", path, read)?),
+            Some(path) => Engine::read(path, &read_file("engine", Whole::Engine, path, read)?),
             None => Engine::find(self.engine()),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflut_error::{Error, Kind, key, reading};
+use rooflut_error::{Error, Kind, Whole, key, reading};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Spanned;
@@ -57,7 +57,7 @@ impl Fleet {
     /// A file that cannot be read, and an error with its line for what is no fleet.
     pub fn open(path: &str) -> Result<Fleet, Error> {
         let path = Path::new(path);
-        let bytes = std::fs::read(path).map_err(reading(path))?;
+        let bytes = Whole::Fleet.open(path).map_err(reading(path))?;
         let fleet = Fleet::read(&bytes).map_err(|error| error.in_file(path))?;
         Ok(Fleet { path: Some(path.to_owned()), ..fleet })
     }

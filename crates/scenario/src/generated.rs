@@ -8,7 +8,7 @@ use rooflut::sim::load::{
     Arrivals, CachedShare, ClosedLoop, Lengths, LimitedLoop, RequestMix, Sessions, SyntheticLoad,
 };
 use rooflut::sim::{Request, SimConfig};
-use rooflut_error::{Error, Kind, key};
+use rooflut_error::{Error, Kind, Whole, key};
 use rooflut_report::load::{self, ClosedLoad, Distribution, Mix, OpenLoad, Range};
 
 use crate::lengths::{Formula, LengthDistribution};
@@ -221,7 +221,7 @@ impl Sizes {
             LengthDistribution::Formula(formula) => Ok(Sizes::Formula(formula, formula.lengths()?)),
             LengthDistribution::File { path, within } => {
                 let within = within.unwrap_or(LengthRange::ANY);
-                let file = FileLengths::read(&read_file(key, &path, read)?, within);
+                let file = FileLengths::read(&read_file(key, Whole::Lengths, &path, read)?, within);
                 let file = file.map_err(|error| error.in_file(&path).about([key]))?;
                 Ok(Sizes::File(path, file))
             }

@@ -1,9 +1,9 @@
 //! Files that the caller opens.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 
-use rooflut_error::{Error, reading};
+use rooflut_error::{Error, Whole, reading};
 use rooflut_traces::Input;
 
 /// Opens the file at a path.
@@ -14,10 +14,8 @@ pub(crate) fn open(key: &'static str, path: &Path, read: Read<'_>) -> Result<Inp
     read(path).map_err(|error| reading(path)(error).about([key]))
 }
 
-/// Reads the file that a key names.
-pub(crate) fn read_file(key: &'static str, path: &Path, read: Read<'_>) -> Result<Vec<u8>, Error> {
-    let mut bytes = Vec::new();
+/// Reads the file that a key names, of this kind.
+pub(crate) fn read_file(key: &'static str, kind: Whole, path: &Path, read: Read<'_>) -> Result<Vec<u8>, Error> {
     let file = open(key, path, read)?.reader();
-    let read = file.and_then(|mut file| file.read_to_end(&mut bytes));
-    read.map(|_| bytes).map_err(|error| reading(path)(error).about([key]))
+    file.and_then(|file| kind.read(file)).map_err(|error| reading(path)(error).about([key]))
 }

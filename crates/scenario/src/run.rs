@@ -9,7 +9,7 @@ use rooflut::engine::EngineStack;
 use rooflut::sim::load::Source;
 use rooflut::sim::{PrefixCaching, Request, SchedulingPolicy, SimConfig};
 use rooflut::table::TableSet;
-use rooflut_error::{Error, Kind as ErrorKind, key, no_effect, value};
+use rooflut_error::{Error, Kind as ErrorKind, Whole, key, no_effect, value};
 use rooflut_report::Role;
 use rooflut_traces::Input;
 
@@ -525,7 +525,7 @@ impl Prices {
     pub fn try_open(output: &Output, own: &[&str], read: &dyn Fn(&Path) -> io::Result<Input>) -> Result<Prices, Error> {
         let mut prices = Prices::try_built_in()?;
         if let Some(path) = &output.prices {
-            let bytes = read_file("prices", path, read)?;
+            let bytes = read_file("prices", Whole::Prices, path, read)?;
             let given = Prices::read(&bytes, own).map_err(|error| error.in_file(path).about(["prices"]))?;
             prices = prices.replaced_by(given);
         }

@@ -70,9 +70,30 @@ const WORK: [&str; 3] = ["million_output_tokens", "million_tokens", "request"];
 
 /// Returns the columns of figures. They depend on the grid alone, so that those of its shards are equal.
 pub(crate) fn columns(grid: &Grid) -> Vec<Column> {
-    let is_given = |key: &str, is_given: fn(&Scenario) -> bool| {
-        is_given(grid.base()) || grid.axes().iter().any(|axis| axis.key() == key)
-    };
+    let is_axis = |key: &str| grid.axes().iter().any(|axis| axis.key() == key);
+    let mut columns = figures(|key, is_given| is_given(grid.base()) || is_axis(key));
+    columns.retain(|column| !is_axis(&column.name));
+    columns
+}
+
+/// Returns the columns of a header with their kinds. Keys, which stand before the figures, may have any values, and
+/// so may columns that this version does not know.
+pub(crate) fn kinds(names: Vec<String>) -> Vec<(String, Kind)> {
+    let first = names.iter().position(|name| name == FIRST).unwrap_or(names.len());
+    let figures = figures(|_, _| true);
+    let named = names.into_iter().enumerate().map(|(place, name)| {
+        let kind = match FIXED.get(place) {
+            Some((_, kind)) => Some(*kind),
+            None if place < first => None,
+            None => figures.iter().find(|figure| figure.name == name).map(|figure| figure.kind),
+        };
+        (name, kind.unwrap_or(Kind::Text))
+    });
+    named.collect()
+}
+
+/// Returns the columns of figures of a scenario that gives some keys, by their names and the scenario.
+fn figures(is_given: impl Fn(&str, fn(&Scenario) -> bool) -> bool) -> Vec<Column> {
     let mut columns: Vec<Column> = FIELDS.iter().map(|(name, kind)| column(name, *kind, &format!("/{name}"))).collect();
     if is_given("patience", |scenario| scenario.workload.patience.is_some()) {
         columns.push(column("abandoned", Kind::Integer, "/clients/abandoned"));
@@ -112,7 +133,6 @@ pub(crate) fn columns(grid: &Grid) -> Vec<Column> {
         column(&name, Kind::Number, &format!("/time_share_by_source/{source}"))
     }));
     columns.push(column("time_share_outside", Kind::Number, "/time_share_outside"));
-    columns.retain(|column| grid.axes().iter().all(|axis| axis.key() != column.name));
     columns
 }
 

@@ -16,6 +16,27 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Returns whether a cell of CSV has a value of this kind, or null.
+    pub(crate) fn has(self, cell: &str) -> bool {
+        cell.is_empty()
+            || match self {
+                Kind::Integer => cell.parse::<i64>().is_ok(),
+                Kind::Number => cell.parse().is_ok_and(f64::is_finite),
+                Kind::Truth => ["true", "false"].contains(&cell),
+                Kind::Text => true,
+            }
+    }
+
+    /// Returns the values as a message describes them.
+    pub(crate) fn described(self) -> &'static str {
+        match self {
+            Kind::Integer => "a whole number",
+            Kind::Number => "a number",
+            Kind::Truth => "true or false",
+            Kind::Text => "text",
+        }
+    }
+
     /// Returns the kind that has all of `values`.
     pub(crate) fn of(values: &[Value]) -> Kind {
         let are = |is: fn(&Value) -> bool| values.iter().all(|value| value.is_null() || is(value));
@@ -39,6 +60,24 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_cell_is_of_the_kind_of_its_column() {
+        for (kind, cells, others) in [
+            (
+                Kind::Integer,
+                vec!["0", "-3", "9007199254740993"],
+                vec!["1.0", "1e3", "x", " 1", "0x1", "99999999999999999999"],
+            ),
+            (Kind::Number, vec!["0", "-0.25", "1e-7", "3.5e300"], vec!["NaN", "inf", "1e999", "1,0", "1 ", "-"]),
+            (Kind::Truth, vec!["true", "false"], vec!["True", "1", "truefalse"]),
+            (Kind::Text, vec!["a", "1", "true"], vec![]),
+        ] {
+            assert!(kind.has(""));
+            assert!(cells.iter().all(|cell| kind.has(cell)), "{kind:?}");
+            assert!(!others.iter().any(|cell| kind.has(cell)), "{kind:?}");
+        }
+    }
 
     #[test]
     fn a_kind_has_all_values() {

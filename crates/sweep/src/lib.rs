@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod axis;
+mod cells;
 mod column;
 mod contents;
 mod fnv;

@@ -3,9 +3,9 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use rooflut_error::reading;
 use rooflut_scenario::{Error, Kind, grouped};
 
+use crate::cells::{Named, REMOVE, cells, columns, read_line};
 use crate::resume::{start, wrong_row};
 
 /// Passes on the lines of all shards of a sweep in the order of the grid: the bytes of a sweep without shards. Returns the
@@ -14,7 +14,7 @@ use crate::resume::{start, wrong_row};
 /// Each shard is a name, for errors, and a CSV with sorted rows. One row of each shard is in memory.
 ///
 /// # Errors
-/// Shards of several grids; a missing, repeated or torn row; a shard that cannot be read; errors of `write`.
+/// Shards of several grids; a missing, repeated or torn row; a cell that no sweep writes there; a shard that cannot be read; errors of `write`.
 pub fn merge<R: BufRead, E: From<Error>>(
     shards: impl IntoIterator<Item = (String, R)>,
     mut write: impl FnMut(&[u8]) -> Result<(), E>,
@@ -134,15 +134,16 @@ struct CsvShard<R> {
     file: String,
     csv: R,
     header: Vec<u8>,
+    columns: Vec<Named>,
     /// The number of the line that was read last, from 1.
     number: u64,
 }
 
 impl<R: BufRead> CsvShard<R> {
     fn try_new(file: String, mut csv: R) -> Result<CsvShard<R>, Error> {
-        let mut header = Vec::new();
-        csv.read_until(b'\n', &mut header).map_err(reading(Path::new(&file)))?;
-        let shard = CsvShard { file, csv, header, number: 1 };
+        let header = read_line(&mut csv, &file, 1)?;
+        let columns = columns(&header).map_err(|error| error.in_file(Path::new(&file)))?;
+        let shard = CsvShard { file, csv, header, columns, number: 1 };
         if !shard.header.starts_with(b"index,grid,") {
             let problem = "expected the header of a sweep; name a file of one";
             return Err(shard.refuse(problem.to_owned()));
@@ -155,9 +156,8 @@ impl<R: BufRead> Shard for CsvShard<R> {
     type Row = Vec<u8>;
 
     fn next(&mut self) -> Result<Option<(u64, String, Vec<u8>)>, Error> {
-        let mut line = Vec::new();
-        self.csv.read_until(b'\n', &mut line).map_err(reading(Path::new(&self.file)))?;
         self.number += 1;
+        let line = read_line(&mut self.csv, &self.file, self.number)?;
         if line.is_empty() {
             return Ok(None);
         }
@@ -167,6 +167,7 @@ impl<R: BufRead> Shard for CsvShard<R> {
             return Err(self.refuse(problem.to_owned()));
         };
         let grid = grid.to_owned();
+        cells(&line, &self.columns).map_err(|problem| self.refuse(format!("{problem}; {REMOVE}")))?;
         Ok(Some((index, grid, line)))
     }
 

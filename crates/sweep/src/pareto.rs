@@ -4,6 +4,7 @@ use std::io::Read;
 
 use rooflut_scenario::{Error, Kind};
 
+use crate::cells::CheckedRows;
 use crate::column::{FIRST, FIXED};
 
 /// Columns of the front: both are the better the higher.
@@ -39,16 +40,15 @@ impl Front {
     /// Finds the front of the rows of a sweep, as it writes them.
     ///
     /// # Errors
-    /// Rows that cannot be read, and no row that has both figures.
+    /// Rows that cannot be read, a cell that is not of the kind of its column, and no row that has both figures.
     pub fn of(rows: impl Read) -> Result<Front, Error> {
-        let mut rows = csv::Reader::from_reader(rows);
-        let names: Vec<String> = rows.headers().map_err(unreadable)?.iter().map(str::to_owned).collect();
+        let mut rows = CheckedRows::try_new(rows)?;
+        let names = rows.names();
         let at = |wanted: &str| names.iter().position(|name| name == wanted);
         let [first, per_user, per_gpu, overloaded] = [FIRST, PER_USER, PER_GPU, "overloaded"].map(at);
         let keys = FIXED.len()..first.unwrap_or(FIXED.len());
         let mut all = Vec::new();
-        for row in rows.records() {
-            let row = row.map_err(unreadable)?;
+        while let Some(row) = rows.next()? {
             let number = |column: Option<usize>| row.get(column?)?.parse::<f64>().ok().filter(|it| it.is_finite());
             let keeps_up = overloaded.and_then(|column| row.get(column)) == Some("false");
             if let Some((per_user, per_gpu)) = number(per_user).zip(number(per_gpu)).filter(|_| keeps_up) {
@@ -82,10 +82,6 @@ fn unbeaten(mut rows: Vec<FrontRow>) -> Vec<FrontRow> {
     }
     front.reverse();
     front
-}
-
-pub(crate) fn unreadable(error: csv::Error) -> Error {
-    Error::new(Kind::Io, error.to_string())
 }
 
 #[cfg(test)]
@@ -125,5 +121,7 @@ mod tests {
         // Equal rows are both on it.
         assert_eq!(front(&[(1, "5", "5", false), (2, "5", "5", false)]).unwrap(), ["2", "1"]);
         assert!(front(&[(1, "", "3", false)]).is_err());
+        let error = front(&[(1, "5", "5", false), (2, "5", "5%", false)]).expect_err("a wrong cell").to_string();
+        assert!(error.starts_with("line 3: output_tokens_per_s_per_gpu: expected a number, found \"5%\""), "{error}");
     }
 }

@@ -14,8 +14,8 @@ use plotters::prelude::{
 use rooflut_error::{hint, nearest};
 use rooflut_scenario::{Error, Kind};
 
+use crate::cells::CheckedRows;
 use crate::column::{FIRST, FIXED};
-use crate::pareto::unreadable;
 use crate::sweep::Sweep;
 
 /// Width and height, pixels.
@@ -91,15 +91,13 @@ impl Plot {
     /// Draws the rows of a sweep, as it writes them, as SVG. The same rows give the same bytes.
     ///
     /// # Errors
-    /// A column that the rows do not have, or that has no numbers.
+    /// A column that the rows do not have, or that has no numbers; a cell that is not of the kind of its column.
     pub fn draw(&self, rows: impl Read) -> Result<String, Error> {
-        let mut rows = csv::Reader::from_reader(rows);
-        let names: Vec<String> = rows.headers().map_err(unreadable)?.iter().map(str::to_owned).collect();
-        let columns = self.columns(names)?;
+        let mut rows = CheckedRows::try_new(rows)?;
+        let columns = self.columns(rows.names())?;
         let mut lines: BTreeMap<usize, (String, Vec<Point>)> = BTreeMap::new();
         let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
-        for row in rows.records() {
-            let row = row.map_err(unreadable)?;
+        while let Some(row) = rows.next()? {
             let number = |column: usize| row.get(column)?.parse().ok().filter(|n: &f64| n.is_finite());
             let (Some(x), Some(y)) = (number(columns.x), number(columns.y)) else {
                 continue;

@@ -3,9 +3,10 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use rooflut_error::reading;
+use csv::StringRecord;
 use rooflut_scenario::{Error, Kind};
 
+use crate::cells::{Named, REMOVE, cells, read_line, wrong};
 use crate::shard::Shard;
 use crate::sweep::Sweep;
 
@@ -21,24 +22,23 @@ pub struct Earlier {
 /// Returns the rows of an earlier sweep of the same grid and shard, from its CSV. `file` names the CSV in errors.
 ///
 /// # Errors
-/// Rows of another grid or shard, and files that no sweep wrote.
+/// Rows of another grid or shard, rows with a cell that no sweep writes there, and files that no sweep wrote.
 pub fn earlier(mut csv: impl BufRead, file: &str, sweep: &Sweep<'_>, shard: Shard) -> Result<Earlier, Error> {
     let refuse = |line, problem: &str| Err(wrong_row(file, line, format!("{problem}; name another file")));
     const ANOTHER: &str = "expected the header of this sweep, found another one or none";
     let header = sweep.csv_header()?;
-    let mut line = Vec::new();
-    csv.read_until(b'\n', &mut line).map_err(reading(Path::new(file)))?;
+    let line = read_line(&mut csv, file, 1)?;
     if line != header {
         return if header.starts_with(&line) { Ok(Earlier::default()) } else { refuse(1, ANOTHER) };
     }
+    let columns: Vec<Named> = sweep.columns().into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect();
     let mut found = Earlier { rows: 0, bytes: line.len() as u64 };
     loop {
-        line.clear();
-        csv.read_until(b'\n', &mut line).map_err(reading(Path::new(file)))?;
+        let number = found.rows + 2;
+        let line = read_line(&mut csv, file, number)?;
         if line.last() != Some(&b'\n') {
             return Ok(found);
         }
-        let number = found.rows + 2;
         let start = start(&line);
         let Some((index, grid)) = start else {
             return refuse(number, "expected a row of a sweep");
@@ -46,8 +46,19 @@ pub fn earlier(mut csv: impl BufRead, file: &str, sweep: &Sweep<'_>, shard: Shar
         if let Err(problem) = check((index, grid), found.rows, sweep, shard) {
             return refuse(number, &problem);
         }
+        let checked = cells(&line, &columns).and_then(|cells| check_known(&cells, &columns, sweep.known_cells(index)));
+        checked.map_err(|problem| wrong_row(file, number, format!("{problem}; {REMOVE}")))?;
         found.rows += 1;
         found.bytes += line.len() as u64;
+    }
+}
+
+/// Checks that a row begins with the cells that are known.
+fn check_known(cells: &StringRecord, columns: &[Named], known: impl Iterator<Item = String>) -> Result<(), String> {
+    let mut begin = columns.iter().zip(cells).zip(known);
+    match begin.find(|((_, cell), known)| cell != known) {
+        Some((((name, _), cell), known)) => Err(wrong(name, &format!("{known:?}"), cell)),
+        None => Ok(()),
     }
 }
 

@@ -119,12 +119,20 @@ impl<'s> Sweep<'s> {
             Ok(report) => (report, Value::Null),
             Err(error) => (Value::Null, Value::String(error.to_string())),
         };
-        let grid = self.grid();
-        let axes = grid.values(index).into_iter().cloned();
         let figures = self.columns.iter().map(|column| column.of(&report));
-        let fixed = [index.into(), self.fingerprint.as_str().into(), SCHEMA_VERSION.into()].into_iter();
-        let values = fixed.chain(axes).chain(figures).chain([error]);
+        let values = self.known(index).chain(figures).chain([error]);
         Ok(Row { values: values.map(in_a_line).collect() })
+    }
+
+    /// Returns the values that a row begins with, which are known before it is simulated.
+    fn known(&self, index: u64) -> impl Iterator<Item = Value> {
+        let fixed = [index.into(), self.fingerprint.as_str().into(), SCHEMA_VERSION.into()].into_iter();
+        fixed.chain(self.grid().values(index).into_iter().cloned())
+    }
+
+    /// Returns the cells of [`known`](Sweep::known) values.
+    pub(crate) fn known_cells(&self, index: u64) -> impl Iterator<Item = String> {
+        self.known(index).map(|value| cell(&in_a_line(value)))
     }
 
     /// Simulates the points of a shard on `threads` threads and passes their rows on in the order of the grid, without
@@ -152,10 +160,26 @@ fn in_a_line(value: Value) -> Value {
         Value::String(text) if !text.chars().all(is_printable) => {
             Value::String(text.replace(|c| !is_printable(c), "\u{fffd}"))
         }
+        Value::Array(values) => Value::Array(values.into_iter().map(in_a_line).collect()),
         value => value,
     }
 }
 
 fn report(run: &Run) -> Result<Value, Error> {
     serde_json::to_value(run.run(&mut ())?.report()).map_err(not_json)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_value_has_no_line_breaks_nor_has_a_list() {
+        assert_eq!(
+            in_a_line(json!(["gpu=a\nb", "tp=2", 3, "c\rd"])),
+            json!(["gpu=a\u{fffd}b", "tp=2", 3, "c\u{fffd}d"])
+        );
+    }
 }

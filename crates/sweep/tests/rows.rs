@@ -169,6 +169,93 @@ fn rows_of_others_are_rejected() {
     assert!(merged(&[b"a,b\n"]).starts_with("0.csv:1: expected the header of a sweep"));
 }
 
+/// The lines of a CSV file, one of them changed.
+fn changed(csv: &[u8], number: usize, change: impl Fn(&str) -> String) -> Vec<u8> {
+    let lines = str::from_utf8(csv).expect("UTF-8").split_inclusive('\n').zip(1..);
+    lines.map(|(line, of)| if of == number { change(line) } else { line.to_owned() }).collect::<String>().into_bytes()
+}
+
+/// The first two cells of a line, and a third.
+fn torn(line: &str) -> String {
+    line.split(',').take(2).chain(["x\n"]).collect::<Vec<_>>().join(",")
+}
+
+#[test]
+fn a_row_with_a_wrong_cell_is_rejected_with_its_line_and_column() {
+    let sweep = sweep(&[("tp", "1,3"), ("rate", "1..9:2")]).expect("a sweep");
+    let whole = csv(&sweep, Shard::WHOLE, 0, 1);
+    let columns = sweep.columns();
+    let set = |name: &str, cell: &str| {
+        let place = columns.iter().position(|column| column.0 == name).expect(name);
+        changed(&whole, 3, |line| {
+            let mut cells: Vec<&str> = line.split(',').collect();
+            cells[place] = cell;
+            cells.join(",")
+        })
+    };
+    let resumed = |csv: &[u8]| earlier(csv, "x.csv", &sweep, Shard::WHOLE).map(|found| found.rows);
+    let merged = |csv: &[u8]| merge([("x.csv".to_owned(), csv)], |_| Ok::<_, Error>(()));
+    assert_eq!((resumed(&whole), merged(&whole)), (Ok(10), Ok(10)));
+    let cells = columns.len();
+    let in_text = |line: &str| format!("{}\n", line.split_once("expected a multiple").expect("an error").0);
+    for (csv, message) in [
+        (set("ttft_mean_ms", "x"), "3: ttft_mean_ms: expected a number, found \"x\"; remove this row"),
+        (set("ttft_mean_ms", "inf"), "3: ttft_mean_ms: expected a number, found \"inf\""),
+        (set("completed", "1.5"), "3: completed: expected a whole number, found \"1.5\""),
+        (set("overloaded", "no"), "3: overloaded: expected true or false, found \"no\""),
+        (set("schema_version", "x"), "3: schema_version: expected a whole number, found \"x\""),
+        (set("ttft_mean_ms", "1,2"), &format!("3: expected {cells} cells, found {}", cells + 1)),
+        (changed(&whole, 3, torn), &format!("3: expected {cells} cells, found 3")),
+        (changed(&whole, 8, in_text), "8: expected a whole row, found a quote that does not end in its line"),
+        (changed(&whole, 8, |line| in_text(line) + line), "8: expected a whole row, found a quote"),
+    ] {
+        let expected = format!("x.csv:{message}");
+        for found in [resumed(&csv), merged(&csv)].map(|found| found.expect_err(message).to_string()) {
+            assert!(found.starts_with(&expected), "{found}");
+        }
+    }
+    // The values of the grid are known where it is.
+    for (csv, message) in [
+        (set("rate", "5.0"), "3: rate: expected \"3.0\", found \"5.0\"; remove this row"),
+        (set("tp", "3"), "3: tp: expected \"1\", found \"3\""),
+        (set("schema_version", "9999"), "3: schema_version: expected"),
+    ] {
+        let found = resumed(&csv).expect_err(message).to_string();
+        assert!(found.starts_with(&format!("x.csv:{message}")), "{found}");
+    }
+    // A figure that is not known is empty.
+    assert_eq!(resumed(&set("ttft_mean_ms", "")), Ok(10));
+    let longer = changed(&whole, 3, |line| "x".repeat(1 << 20) + line);
+    for found in [resumed(&longer), merged(&longer)].map(|found| found.expect_err("too long").to_string()) {
+        assert!(found.starts_with("x.csv:3: expected a line of at most 1 MiB, found a longer one"), "{found}");
+    }
+}
+
+#[cfg(feature = "plot")]
+#[test]
+fn a_chart_names_the_line_and_column_of_a_wrong_cell() {
+    let sweep = sweep(&[("tp", "1,2"), ("rate", "1..9:2")]).expect("a sweep");
+    let whole = csv(&sweep, Shard::WHOLE, 0, 1);
+    let plot: rooflut_sweep::Plot = "ttft_mean:rate".parse().expect("two columns");
+    assert!(plot.draw(whole.as_slice()).is_ok());
+    let place = sweep.columns().iter().position(|column| column.0 == "ttft_mean_ms").expect("a column");
+    let set = |cell: &str| {
+        changed(&whole, 3, |line| {
+            let mut cells: Vec<&str> = line.split(',').collect();
+            cells[place] = cell;
+            cells.join(",")
+        })
+    };
+    assert!(plot.draw(set("").as_slice()).is_ok());
+    for (csv, message) in [
+        (set("x"), "line 3: ttft_mean_ms: expected a number, found \"x\""),
+        (changed(&whole, 3, torn), "line 3: expected "),
+    ] {
+        let found = plot.draw(csv.as_slice()).expect_err("a wrong cell").to_string();
+        assert!(found.starts_with(message), "{found}");
+    }
+}
+
 #[test]
 fn an_error_that_all_points_share_and_unknown_names_end_a_sweep_before_it_starts() {
     let refused = |lists: &[(&str, &str)]| sweep(lists).err().expect("no sweep").to_string();

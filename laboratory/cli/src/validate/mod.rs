@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rooflut::table::TableSet;
 use rooflut_cli::host::Host;
 use rooflut_cli::html::HtmlFile;
+use rooflut_error::Whole;
 use rooflut_validation::{
     Dataset, FileReport, FlatReport, HeadToHead, LeftOut, Metric, NOMINAL, Predictor, Without, covered, embedded,
     head_to_head, read, validate, without,
@@ -188,7 +189,7 @@ fn read_all(paths: &[PathBuf]) -> Result<Vec<Dataset>, Error> {
     let datasets = paths.iter().zip(names);
     datasets
         .map(|(path, file)| {
-            let bytes = input::read(path).map_err(Error::reading(path))?;
+            let bytes = input::read(path, Whole::Measured).map_err(Error::reading(path))?;
             // Errors name the whole path.
             let dataset = read(&path.display().to_string(), bytes)?;
             Ok(Dataset { file, ..dataset })
