@@ -80,3 +80,4 @@ pub use input::{open, read};
 pub use prepared::PreparedRun;
 #[cfg(feature = "schema")]
 pub use schemas::schemas;
+pub use sweep::{SweepUnits, UnitRows, UnitsOut, sweep_csv};

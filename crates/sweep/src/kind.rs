@@ -1,6 +1,6 @@
 //! Kinds of columns.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 /// The kind of a column's values. Any value may be null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,17 @@ impl Kind {
             () if are(Value::is_boolean) => Kind::Truth,
             () => Kind::Text,
         }
+    }
+
+    /// Returns the value of a cell of CSV, if it is one of this kind. An empty cell is null.
+    pub(crate) fn value(self, cell: &str) -> Option<Value> {
+        Some(match self {
+            _ if cell.is_empty() => Value::Null,
+            Kind::Integer => cell.parse::<i64>().ok()?.into(),
+            Kind::Number => Number::from_f64(cell.parse().ok()?)?.into(),
+            Kind::Truth => cell.parse::<bool>().ok()?.into(),
+            Kind::Text => cell.into(),
+        })
     }
 }
 

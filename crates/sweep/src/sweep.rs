@@ -1,5 +1,7 @@
 //! Sweeps: a grid, and a row for each of its points.
 
+use std::ops::Range;
+
 use rooflut_error::{self as error, not_json};
 use rooflut_report::SCHEMA_VERSION;
 use rooflut_scenario::{Error, Run, Stop};
@@ -11,6 +13,7 @@ use crate::grid::Grid;
 use crate::keys::cell;
 use crate::kind::Kind;
 use crate::ordered::ordered;
+use crate::resume::{check, start};
 use crate::runs::{Runs, Sources};
 use crate::shard::Shard;
 
@@ -112,9 +115,13 @@ impl<'s> Sweep<'s> {
     /// # Errors
     /// A sweep that was [stopped](Sweep::stopped_by).
     pub fn row(&self, index: u64) -> Result<Row, Error> {
+        self.row_until(index, &self.stop)
+    }
+
+    fn row_until(&self, index: u64, stop: &Stop) -> Result<Row, Error> {
         let run = self.runs.run(index);
-        let report = run.and_then(|run| report(&run.stopped_by(self.stop.clone())));
-        self.stop.check()?;
+        let report = run.and_then(|run| report(&run.stopped_by(stop.clone())));
+        stop.check()?;
         let (report, error) = match report {
             Ok(report) => (report, Value::Null),
             Err(error) => (Value::Null, Value::String(error.to_string())),
@@ -143,6 +150,59 @@ impl<'s> Sweep<'s> {
         let places = done..shard.len(self.grid().len());
         let row = |place| self.row(shard.index(place));
         ordered(places, threads, row, |row| take(row?))
+    }
+
+    /// Simulates the points with these indices, of which those beyond the grid are left out, on `threads` threads and
+    /// passes their rows on in the order of the grid. `stop` ends this call alone, so that one sweep serves several.
+    ///
+    /// # Errors
+    /// As of [`rows`](Sweep::rows).
+    pub fn rows_of<E: From<Error>>(
+        &self,
+        indices: Range<u64>,
+        threads: usize,
+        stop: &Stop,
+        mut take: impl FnMut(Row) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let indices = indices.start..indices.end.min(self.grid().len());
+        ordered(indices, threads, |index| self.row_until(index, stop), |row| take(row?))
+    }
+
+    /// Checks that lines of CSV are whole rows of this grid, from that of index `first` on, and returns their number.
+    ///
+    /// # Errors
+    /// Another row, or a part of one.
+    pub fn check_csv(&self, csv: &[u8], first: u64) -> Result<u64, Error> {
+        let wrong = |found: &str| {
+            let text = format!("expected the rows of a sweep from {first} on, found {found}; simulate them again");
+            Error::new(error::Kind::Contents, text)
+        };
+        let mut next = first;
+        for line in csv.split_inclusive(|byte| *byte == b'\n') {
+            let whole = start(line).filter(|_| line.ends_with(b"\n"));
+            let row = whole.ok_or_else(|| wrong("a part of one"))?;
+            check(row, next, self, Shard::WHOLE).map_err(|_| wrong(&format!("row {} of grid {}", row.0, row.1)))?;
+            next += 1;
+        }
+        Ok(next - first)
+    }
+
+    /// Returns a row from its line of CSV, as [`Row::csv`] writes it. Texts that are empty are null.
+    ///
+    /// # Errors
+    /// A line of other columns, or a cell that is no value of its column.
+    pub fn row_of_csv(&self, line: &[u8]) -> Result<Row, Error> {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line);
+        let record = reader.records().next().and_then(Result::ok).unwrap_or_default();
+        let columns = self.columns();
+        let values = record.iter().zip(&columns).map(|(cell, (_, kind))| kind.value(cell));
+        let values = values.collect::<Option<Vec<Value>>>();
+        let found = values.filter(|values| values.len() == columns.len() && record.len() == columns.len());
+        found.map(|values| Row { values }).ok_or_else(|| {
+            let line = String::from_utf8_lossy(line.get(..line.len().min(80)).unwrap_or_default());
+            let text = format!("expected a row of {} cells, found {line:?}; simulate it again", columns.len());
+            Error::new(error::Kind::Contents, text)
+        })
     }
 }
 
