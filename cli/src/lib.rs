@@ -81,3 +81,4 @@ pub use prepared::PreparedRun;
 pub use rooflut_error::Whole;
 #[cfg(feature = "schema")]
 pub use schemas::schemas;
+pub use sweep::{SweepUnits, UnitRows, UnitsOut, sweep_csv};

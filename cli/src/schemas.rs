@@ -1,5 +1,7 @@
 //! JSON Schemas of what commands write.
 
+use std::sync::Arc;
+
 use rooflut_observe::Measured;
 use rooflut_plan::{MostUsers, Plan, Saturation};
 use rooflut_report::{Report, Versioned};
@@ -67,7 +69,7 @@ const WHOLE: &str = "model = \"llama-3.1-8b\"\n\
 fn sweep() -> Result<Value, Error> {
     let file = ScenarioFile::read(WHOLE.as_bytes())?;
     let sets = ReadSets::default();
-    let sources = Sources { find: &|scenario| Ok(named(scenario, &sets)?), open: &input::open };
+    let sources = Sources { find: Arc::new(|scenario| Ok(named(scenario, &sets)?)), open: Arc::new(input::open) };
     let grid = Grid::try_new(file.scenario(), Vec::new());
     let sweep = grid.and_then(|grid| Sweep::try_new(grid, sources, ""))?;
     let always = ["index", "grid", "schema_version"];

@@ -1,5 +1,6 @@
 //! Sweeps: a grid of deployments and loads.
 
+use std::sync::Arc;
 use std::thread;
 
 use rooflut_scenario::{Kind, Scenario, ScenarioFile, grouped};
@@ -37,11 +38,11 @@ pub unsafe extern "C" fn rooflut_sweep(
         let grid = grid(given.toml)?;
         check(&grid, &objects)?;
         let sources = Sources {
-            find: &|scenario| {
+            find: Arc::new(|scenario| {
                 let named = named(&objects, scenario);
                 named.map_err(|failure| rooflut_sweep::Error::new(Kind::UnknownName, failure.to_string()))
-            },
-            open: &open,
+            }),
+            open: Arc::new(open),
         };
         let sweep = Sweep::try_new(grid, sources, &version()).map_err(refused)?;
         REGISTRY.texts.insert(until(stop, |stop| rows(&sweep.stopped_by(stop)))?)

@@ -23,6 +23,7 @@ mod simulate;
 mod steps;
 mod tables;
 mod toml_value;
+mod units;
 
 /// The extension module.
 #[pyo3::pymodule]
@@ -64,4 +65,6 @@ mod _rooflut {
     use crate::simulate::simulate;
     #[pymodule_export]
     use crate::tables::Tables;
+    #[pymodule_export]
+    use crate::units::{SweepUnits, UnitsOut, sweep_csv, version};
 }

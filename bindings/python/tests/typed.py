@@ -1,11 +1,13 @@
 """A program whose types mypy and pyright check; it is not run."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 import rooflut
+from rooflut import distributed
 
 report: rooflut.Report = rooflut.simulate("scenario.toml", rate=5, trace={"prompt_tokens": np.ones(3, dtype=np.int64)})
 text: str = report.json()
@@ -18,6 +20,15 @@ plan = rooflut.plan(rate=30, goodput=["ttft:500", "tpot:20"], tp=[1, 2], confide
 
 rows: rooflut.Sweep = rooflut.sweep(gpu=["h100", "h200"], tp=range(1, 3), rate="4..20:4", out="sweep.csv")
 rates: NDArray[np.float64] = rows["rate"]
+
+
+def show(progress: distributed.Progress) -> None:
+    print(progress.left_s)
+
+
+with ThreadPoolExecutor() as engine:
+    rows = distributed.sweep(engine=engine, rate=[1, 2], progress=show)
+written: distributed.Written = distributed.sweep(engine="ray", out="sweep.parquet", threads=4, resume=True, rate="1..9")
 
 
 async def drive(server: rooflut.Server) -> list[int]:

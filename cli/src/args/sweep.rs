@@ -1,5 +1,6 @@
 //! Arguments of `rooflut sweep`.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::builder::{NonEmptyStringValueParser, ValueParser};
@@ -56,9 +57,17 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "COUNT", value_parser = whole::<u64>, default_value_t = MAX_POINTS,
           help_heading = "Sweep")]
     pub(crate) max_points: u64,
+    /// Threads that simulate [default: the CPUs that the process may use].
+    #[arg(long, value_name = "COUNT", value_parser = threads, help_heading = "Sweep")]
+    pub(crate) threads: Option<NonZero<usize>>,
     /// Write the progress to standard error; a terminal shows a bar anyway.
     #[arg(long, help_heading = "Sweep")]
     pub(crate) progress: bool,
+}
+
+/// Reads a number of threads.
+fn threads(text: &str) -> Result<NonZero<usize>, &'static str> {
+    whole(text).ok().and_then(NonZero::new).ok_or("expected a whole number from 1")
 }
 
 /// Flags of a scenario that are given, in their order: the texts of each occurrence.

@@ -13,17 +13,21 @@ use crate::outputs::is_stdout;
 
 /// The file of a sweep, or standard output. Each row is one write, so that all but the last are whole.
 pub(super) struct SweepFile<'o> {
-    to: Box<dyn Write + 'o>,
+    to: Box<dyn Write + Send + 'o>,
     path: PathBuf,
     done: u64,
 }
 
 impl<'o> SweepFile<'o> {
     /// Opens the file of the arguments and writes the header, unless it has rows of the same sweep.
-    pub(super) fn open(args: &SweepArgs, sweep: &Sweep<'_>, stdout: &'o mut dyn Write) -> Result<SweepFile<'o>, Error> {
+    pub(super) fn open(
+        args: &SweepArgs,
+        sweep: &Sweep<'_>,
+        stdout: &'o mut (dyn Write + Send),
+    ) -> Result<SweepFile<'o>, Error> {
         let path = args.out.clone().unwrap_or_else(|| PathBuf::from("-"));
         let mut found = Earlier::default();
-        let to: Box<dyn Write + 'o> = match is_stdout(&path) {
+        let to: Box<dyn Write + Send + 'o> = match is_stdout(&path) {
             true if args.resume => {
                 return Err(Error::new("--resume: expected a file in --out, found standard output; name the file"));
             }

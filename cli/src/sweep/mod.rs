@@ -10,7 +10,9 @@ mod pareto;
 mod plots;
 mod progress;
 mod report;
+mod units;
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +20,7 @@ use std::thread;
 
 use rooflut::table::TableSet;
 use rooflut_scenario::Scenario;
-use rooflut_sweep::{Named, Sources, Sweep};
+use rooflut_sweep::{Grid, Named, Sources, Sweep};
 
 use crate::args::SweepArgs;
 use crate::error::Error;
@@ -34,6 +36,7 @@ use crate::version::version;
 
 use out::{Ended, SweepOut};
 use progress::Progress;
+pub use units::{SweepUnits, UnitRows, UnitsOut, sweep_csv};
 
 /// Column of the text after its label.
 const INDENT: usize = 12;
@@ -63,15 +66,13 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
             grid.sizes()
         )));
     }
-    let sets = ReadSets::default();
-    let sources = Sources { find: &|scenario| Ok(named(scenario, &sets)?), open: &input::open };
-    let sweep = Sweep::try_new(grid, sources, &version()).map_err(|error| keys.place(error.into()))?;
-    let sweep = sweep.stopped_by(host.stop);
+    let sweep = found(grid).map_err(|error| keys.place(error))?.stopped_by(host.stop);
     plots::check(&args.plot, &sweep)?;
     let mut out = SweepOut::open(args, &sweep, host.stdout)?;
     let done = out.done();
     let mut progress = Progress::new(points, done, args.progress, host.shows_progress);
-    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let available = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.threads.map_or_else(available, NonZero::get);
     let threads = threads.min(usize::try_from(points).unwrap_or(threads));
     let saved = Arc::new(AtomicU64::new(done));
     let _words = args.out.clone().filter(|path| !is_stdout(path)).map(|path| {
@@ -100,6 +101,14 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
         return Ok(print_aside(remarks));
     };
     Ok(summary(path, points, done, failed) + &remarks + &pictures(args, (path, points), report, &command)?)
+}
+
+/// Finds what the scenarios of a grid name.
+fn found(grid: Grid) -> Result<Sweep<'static>, Error> {
+    let sets = ReadSets::default();
+    let find = move |scenario: &Scenario| Ok(named(scenario, &sets)?);
+    let sources = Sources { find: Arc::new(find), open: Arc::new(input::open) };
+    Ok(Sweep::try_new(grid, sources, &version())?)
 }
 
 /// Draws the charts of the rows and writes their report, and returns the paths of the charts and the Pareto front, as they

@@ -40,7 +40,11 @@ pub(super) enum SweepOut<'o> {
 
 impl<'o> SweepOut<'o> {
     /// Opens the output of the arguments, behind the rows of the same sweep.
-    pub(super) fn open(args: &SweepArgs, sweep: &Sweep<'_>, stdout: &'o mut dyn Write) -> Result<SweepOut<'o>, Error> {
+    pub(super) fn open(
+        args: &SweepArgs,
+        sweep: &Sweep<'_>,
+        stdout: &'o mut (dyn Write + Send),
+    ) -> Result<SweepOut<'o>, Error> {
         match args.out.as_deref().filter(|path| is_parquet(path)) {
             None => SweepFile::open(args, sweep, stdout).map(SweepOut::Csv),
             #[cfg(feature = "parquet")]
@@ -67,6 +71,18 @@ impl<'o> SweepOut<'o> {
             }),
             #[cfg(feature = "parquet")]
             SweepOut::Parquet(folder) => Ok(folder.push(row)?),
+        }
+    }
+
+    /// Adds rows as lines of CSV.
+    pub(super) fn push_csv(&mut self, sweep: &Sweep<'_>, csv: &[u8]) -> Result<(), Error> {
+        match self {
+            SweepOut::Csv(file) => file.write(csv).map_err(|error| file.writing(error)),
+            #[cfg(feature = "parquet")]
+            SweepOut::Parquet(folder) => {
+                let mut lines = csv.split_inclusive(|byte| *byte == b'\n');
+                lines.try_for_each(|line| folder.push(sweep.row_of_csv(line)?))
+            }
         }
     }
 

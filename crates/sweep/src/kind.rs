@@ -1,6 +1,6 @@
 //! Kinds of columns.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 /// The kind of a column's values. Any value may be null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,13 +18,7 @@ pub enum Kind {
 impl Kind {
     /// Returns whether a cell of CSV has a value of this kind, or null.
     pub(crate) fn has(self, cell: &str) -> bool {
-        cell.is_empty()
-            || match self {
-                Kind::Integer => cell.parse::<i64>().is_ok(),
-                Kind::Number => cell.parse().is_ok_and(f64::is_finite),
-                Kind::Truth => ["true", "false"].contains(&cell),
-                Kind::Text => true,
-            }
+        self == Kind::Text || self.value(cell).is_some()
     }
 
     /// Returns the values as a message describes them.
@@ -46,6 +40,17 @@ impl Kind {
             () if are(Value::is_boolean) => Kind::Truth,
             () => Kind::Text,
         }
+    }
+
+    /// Returns the value of a cell of CSV, if it is one of this kind. An empty cell is null.
+    pub(crate) fn value(self, cell: &str) -> Option<Value> {
+        Some(match self {
+            _ if cell.is_empty() => Value::Null,
+            Kind::Integer => cell.parse::<i64>().ok()?.into(),
+            Kind::Number => Number::from_f64(cell.parse().ok()?)?.into(),
+            Kind::Truth => cell.parse::<bool>().ok()?.into(),
+            Kind::Text => cell.into(),
+        })
     }
 }
 

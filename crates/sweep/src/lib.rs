@@ -34,6 +34,6 @@ pub use parts::{EarlierParts, Part, csv_of_parts, earlier_parts, merge_parts};
 pub use plot::Plot;
 pub use resume::{Earlier, earlier};
 pub use rooflut_scenario::Error;
-pub use runs::{Named, Sources};
+pub use runs::{Find, Named, Open, Sources};
 pub use shard::Shard;
 pub use sweep::{Row, Sweep};

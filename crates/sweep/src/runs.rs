@@ -11,13 +11,18 @@ use rooflut_traces::Input;
 
 use crate::grid::Grid;
 
+/// A function that finds the models and the table set of a scenario.
+pub type Find<'s> = dyn Fn(&Scenario) -> Result<Named, Error> + Send + Sync + 's;
+/// A function that opens a file.
+pub type Open<'s> = dyn Fn(&Path) -> io::Result<Input> + Send + Sync + 's;
+
 /// Finds what scenarios name.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Sources<'s> {
     /// Finds the models and the table set of a scenario.
-    pub find: &'s (dyn Fn(&Scenario) -> Result<Named, Error> + Sync),
+    pub find: Arc<Find<'s>>,
     /// Opens the trace, or files of lengths and prices.
-    pub open: &'s (dyn Fn(&Path) -> io::Result<Input> + Sync),
+    pub open: Arc<Open<'s>>,
 }
 
 /// The models and the table set that a scenario names.
@@ -171,7 +176,7 @@ impl<'s> Runs<'s> {
             draft_model: named.draft_model,
             tables: named.tables,
             find: &find,
-            read: self.sources.open,
+            read: &*self.sources.open,
         };
         let run = Run::with_load(scenario, resources, load)?;
         let mismatches = run.kinds().filter_map(|kind| kind.placement().engine_mismatch.clone());
@@ -187,13 +192,13 @@ impl<'s> Runs<'s> {
     /// Reads a load; a trace once.
     fn load(&self, workload: &Workload) -> Result<Load, Error> {
         if workload.trace.is_none() {
-            return Load::try_new(workload, self.sources.open);
+            return Load::try_new(workload, &*self.sources.open);
         }
         let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, load)) = traces.iter().find(|(of, _)| of == workload) {
             return Ok(load.clone());
         }
-        let load = Load::try_new(workload, self.sources.open)?;
+        let load = Load::try_new(workload, &*self.sources.open)?;
         traces.push_back((workload.clone(), load.clone()));
         if traces.len() > KEPT {
             traces.pop_front();

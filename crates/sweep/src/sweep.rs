@@ -1,16 +1,20 @@
 //! Sweeps: a grid, and a row for each of its points.
 
+use std::ops::Range;
+
 use rooflut_error::{self as error, is_printable, not_json};
 use rooflut_report::SCHEMA_VERSION;
 use rooflut_scenario::{Error, Run, Stop};
 use serde_json::Value;
 
+use crate::cells::{Named, cells};
 use crate::column::{Column, FIXED, columns};
 use crate::contents::hash;
 use crate::grid::Grid;
 use crate::keys::cell;
 use crate::kind::Kind;
 use crate::ordered::ordered;
+use crate::resume::{check, start};
 use crate::runs::{Runs, Sources};
 use crate::shard::Shard;
 
@@ -112,9 +116,13 @@ impl<'s> Sweep<'s> {
     /// # Errors
     /// A sweep that was [stopped](Sweep::stopped_by).
     pub fn row(&self, index: u64) -> Result<Row, Error> {
+        self.row_until(index, &self.stop)
+    }
+
+    fn row_until(&self, index: u64, stop: &Stop) -> Result<Row, Error> {
         let run = self.runs.run(index);
-        let report = run.and_then(|run| report(&run.stopped_by(self.stop.clone())));
-        self.stop.check()?;
+        let report = run.and_then(|run| report(&run.stopped_by(stop.clone())));
+        stop.check()?;
         let (report, error) = match report {
             Ok(report) => (report, Value::Null),
             Err(error) => (Value::Null, Value::String(error.to_string())),
@@ -151,6 +159,54 @@ impl<'s> Sweep<'s> {
         let places = done..shard.len(self.grid().len());
         let row = |place| self.row(shard.index(place));
         ordered(places, threads, row, |row| take(row?))
+    }
+
+    /// Simulates the points with these indices, of which those beyond the grid are left out, on `threads` threads and
+    /// passes their rows on in the order of the grid. `stop` ends this call alone, so that one sweep serves several.
+    ///
+    /// # Errors
+    /// As of [`rows`](Sweep::rows).
+    pub fn rows_of<E: From<Error>>(
+        &self,
+        indices: Range<u64>,
+        threads: usize,
+        stop: &Stop,
+        mut take: impl FnMut(Row) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let indices = indices.start..indices.end.min(self.grid().len());
+        ordered(indices, threads, |index| self.row_until(index, stop), |row| take(row?))
+    }
+
+    /// Checks that lines of CSV are whole rows of this grid, from that of index `first` on, and returns their number.
+    ///
+    /// # Errors
+    /// Another row, or a part of one.
+    pub fn check_csv(&self, csv: &[u8], first: u64) -> Result<u64, Error> {
+        let wrong = |found: &str| {
+            let text = format!("expected the rows of a sweep from {first} on, found {found}; simulate them again");
+            Error::new(error::Kind::Contents, text)
+        };
+        let mut next = first;
+        for line in csv.split_inclusive(|byte| *byte == b'\n') {
+            let whole = start(line).filter(|_| line.ends_with(b"\n"));
+            let row = whole.ok_or_else(|| wrong("a part of one"))?;
+            check(row, next, self, Shard::WHOLE).map_err(|_| wrong(&format!("row {} of grid {}", row.0, row.1)))?;
+            next += 1;
+        }
+        Ok(next - first)
+    }
+
+    /// Returns a row from its line of CSV, as [`Row::csv`] writes it. Texts that are empty are null.
+    ///
+    /// # Errors
+    /// A line of other columns, or a cell that is no value of its column.
+    pub fn row_of_csv(&self, line: &[u8]) -> Result<Row, Error> {
+        let columns: Vec<Named> = self.columns().into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect();
+        let cells = cells(line, &columns).map_err(|problem| {
+            Error::new(error::Kind::Contents, format!("a row of a sweep: {problem}; simulate it again"))
+        })?;
+        let values = cells.iter().zip(&columns).map(|(cell, (_, kind))| kind.value(cell).unwrap_or_default());
+        Ok(Row { values: values.collect() })
     }
 }
 

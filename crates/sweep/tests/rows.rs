@@ -2,15 +2,21 @@
 #![allow(clippy::expect_used, reason = "helpers of tests fail as tests do")]
 
 use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
 
 use rooflut::model;
 use rooflut::table::sets;
-use rooflut_scenario::{Kind, Model, Resources, Run, Scenario, no_others};
+use rooflut_scenario::{Kind, Model, Resources, Run, Scenario, Stop, no_others};
 use rooflut_sweep::{Axis, Error, Grid, Named, Shard, Sources, Sweep, earlier, merge};
 use rooflut_traces::Input;
 use serde_json::Value;
 
-const SOURCES: Sources<'static> = Sources { find: &named, open: &|path| File::open(path).map(Input::from) };
+fn open(path: &Path) -> io::Result<Input> {
+    File::open(path).map(Input::from)
+}
 
 fn named(scenario: &Scenario) -> Result<Named, Error> {
     let name = scenario.target.model();
@@ -27,7 +33,7 @@ fn grid(lists: &[(&str, &str)]) -> Grid {
 }
 
 fn sweep(lists: &[(&str, &str)]) -> Result<Sweep<'static>, Error> {
-    Sweep::try_new(grid(lists), SOURCES, "test")
+    Sweep::try_new(grid(lists), Sources { find: Arc::new(named), open: Arc::new(open) }, "test")
 }
 
 /// The CSV of a shard.
@@ -68,7 +74,7 @@ fn each_row_is_the_report_of_its_scenario_or_its_error() {
                 draft_model: None,
                 tables: named.tables,
                 find: &no_others,
-                read: SOURCES.open,
+                read: &open,
             };
             let run = Run::try_new(scenario, resources);
             let report = run.as_ref().map(|run| run.run(&mut ()).expect("a run").report());
@@ -135,6 +141,35 @@ fn threads_shards_and_earlier_rows_change_no_byte() {
             assert_eq!(resumed, whole, "{shard} torn at {end}");
         }
     }
+}
+
+#[test]
+fn ranges_in_their_order_are_the_rows_of_the_whole() {
+    let sweep = sweep(&[("tp", "1,3,2"), ("rate", "1..9:2")]).expect("a sweep");
+    let whole = csv(&sweep, Shard::WHOLE, 0, 1);
+    let range = |indices: Range<u64>, threads| {
+        let mut csv = Vec::new();
+        let rows = sweep.rows_of(indices, threads, &Stop::default(), |row| {
+            csv.extend(row.csv()?);
+            Ok::<_, Error>(())
+        });
+        rows.map(|()| csv)
+    };
+    let header = sweep.csv_header().expect("a header");
+    let ranges = [0..4, 4..4, 4..14, 14..99].map(|indices| range(indices, 3).expect("rows"));
+    assert_eq!([&[header], ranges.as_slice()].concat().concat(), whole);
+    // Only rows that are whole and due go on.
+    let [first, _, second, _] = &ranges;
+    assert_eq!(sweep.check_csv(first, 0).expect("rows"), 4);
+    assert_eq!(sweep.check_csv(b"", 9).expect("no rows"), 0);
+    let refused = |csv: &[u8], first| sweep.check_csv(csv, first).expect_err("other rows").to_string();
+    assert!(refused(second, 0).starts_with("expected the rows of a sweep from 0 on, found row 4 of grid 15-"));
+    assert!(refused(&first[..first.len() - 1], 0).contains("found a part of one; simulate them again"));
+    let stop = Stop::default();
+    stop.stop();
+    let stopped = sweep.rows_of(0..1, 1, &stop, |_| Ok::<_, Error>(())).expect_err("stopped");
+    assert!(stopped.to_string().contains("stopped before its end"), "{stopped}");
+    assert!(range(0..1, 1).is_ok());
 }
 
 #[test]
@@ -307,6 +342,32 @@ mod parquet {
             let part = Part::read(bytes::Bytes::from(file), &named)?;
             Ok((named, part))
         })
+    }
+
+    #[test]
+    fn parts_of_rows_from_csv_are_those_of_the_rows() {
+        for lists in [
+            [("tp", "1,3"), ("rate", "1..9:0.7"), ("requests", "2,3")],
+            [
+                ("prompt", "256,lognormal:200,0.8"),
+                ("seed", "1,18446744073709551615"),
+                ("expert_parallel", "true,false"),
+            ],
+        ] {
+            let sweep = sweep(&lists).expect("a sweep");
+            let whole = csv(&sweep, Shard::WHOLE, 0, 2);
+            let mut part = Part::of(&sweep);
+            for line in whole.split_inclusive(|byte| *byte == b'\n').skip(1) {
+                part.push(sweep.row_of_csv(line).expect("a row"));
+            }
+            let mut file = Vec::new();
+            part.write(&mut file).expect("a file");
+            assert_eq!(parts(&sweep, Shard::WHOLE), [file]);
+            for wrong in ["0,grid\n", "", "a,b,c,d\n"] {
+                let error = sweep.row_of_csv(wrong.as_bytes()).expect_err("no row").to_string();
+                assert!(error.starts_with("expected a row of "), "{error}");
+            }
+        }
     }
 
     #[test]

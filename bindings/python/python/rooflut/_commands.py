@@ -87,15 +87,15 @@ def sweep(
     varies fastest. ``scenario`` is the path of a file that may have lists in a table ``[sweep]``, ``shard="2/8"`` runs
     a part of the grid. A deployment that cannot be run is a row with an error.
 
-    ``out`` writes each row to a CSV file as soon as it is known; ``resume`` goes on with the file of a sweep that was
-    interrupted.
+    ``out`` writes each row to a CSV file, or to a folder ``NAME.parquet``, as soon as it is known; ``resume`` goes on
+    with the output of a sweep that was interrupted. ``threads`` is the number of threads, by default that of the CPUs
+    that the process may use. :func:`rooflut.distributed.sweep` runs on several machines.
     """
     switches = ["--resume"] if resume else []
     if out is None:
         return Sweep(_answer("sweep", switches, flags))
     _answer("sweep", switches, {"out": out, **flags})
-    with open(out, encoding="utf-8", newline="") as file:
-        return Sweep(file.read())
+    return Sweep(_rooflut.sweep_csv(out))
 
 
 def compare(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Answer:
@@ -112,11 +112,13 @@ def _shown(command: str, operands: list[str], flags: dict[str, Flag]) -> Answer:
     return Answer(f"rooflut {command}", _answer(command, ["--json", *operands], flags))
 
 
-def _answer(command: str, operands: list[str], flags: dict[str, Flag]) -> str:
-    arguments = [command, *operands]
-    for name, value in flags.items():
-        arguments += _flag(name, value)
-    return _rooflut.answer(arguments)
+def _answer(command: str, operands: list[str], given: dict[str, Flag]) -> str:
+    return _rooflut.answer([command, *operands, *flags(given)])
+
+
+def flags(given: dict[str, Flag]) -> list[str]:
+    """Returns keyword arguments as the flags of the command."""
+    return [flag for name, value in given.items() for flag in _flag(name, value)]
 
 
 def _flag(name: str, value: Flag) -> list[str]:

@@ -16,7 +16,9 @@ __all__ = [
     "PARTS",
     "RooflutError",
     "Server",
+    "SweepUnits",
     "Tables",
+    "UnitsOut",
     "__version__",
     "_baseline",
     "_event",
@@ -26,6 +28,8 @@ __all__ = [
     "main",
     "read_config",
     "simulate",
+    "sweep_csv",
+    "version",
 ]
 
 __version__: str
@@ -319,6 +323,45 @@ def _event(
     ],
 ) -> Event:
     """Returns the event with these fields, from which it was pickled."""
+
+@final
+class SweepUnits:
+    """A sweep whose rows are simulated in units."""
+
+    def __new__(cls, arguments: List[str]) -> SweepUnits: ...
+    @property
+    def points(self) -> int:
+        """Number of points of the grid."""
+    @property
+    def sizes(self) -> str:
+        """Size of each axis."""
+    @property
+    def fingerprint(self) -> str:
+        """The text that identifies grid, files, version and tables in each row."""
+    def header(self) -> bytes:
+        """Returns the header as a line of CSV."""
+    def rows(self, start: int, end: int, threads: int) -> Tuple[bytes, int, List[str]]:
+        """Simulates the rows from start to end; returns lines of CSV, the number of rows with an error, and remarks."""
+    def open(self) -> UnitsOut:
+        """Opens the output that the arguments name."""
+
+@final
+class UnitsOut:
+    """The output of a sweep, which takes its units in the order of the grid."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of the output: the index of the next unit."""
+    def push(self, csv: bytes) -> int:
+        """Adds the rows of the next unit, and returns their number."""
+    def close(self) -> None:
+        """Writes rows that are in memory alone, and closes the output."""
+
+def sweep_csv(out: Union[str, PathLike[str]]) -> str:
+    """Returns the rows of a sweep, a CSV file or a folder of Parquet files, as CSV."""
+
+def version() -> str:
+    """Returns the version with its commit and the fingerprint of the measurements."""
 
 def _panic(message: str, thread: bool = False) -> None:
     """Panics behind the border; for the tests of the package."""

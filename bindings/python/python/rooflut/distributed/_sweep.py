@@ -1,0 +1,166 @@
+"""The function that runs a sweep on an engine."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import List, NamedTuple, Union, overload
+
+from .. import _rooflut
+from .._commands import Flag, flags
+from .._rooflut import RooflutError, SweepUnits, UnitsOut
+from .._sweep import Sweep
+from ._driver import Driver, measure
+from ._engine import Engine, Named, engine as engine_of
+from ._progress import Reporter, Reporting, duration
+from ._unit import Job, keep
+
+#: Arguments of :func:`rooflut.sweep` that this function replaces, or that need all rows.
+_ELSEWHERE = {
+    "shard": "workers divide the grid anyway; leave it out",
+    "merge": "expected no shards to merge; use rooflut.sweep",
+    "plot": "expected no charts; draw them with rooflut.sweep",
+    "pareto": "expected no charts; list the front with rooflut.sweep",
+    "html": "expected no report; write it with the command rooflut report",
+}
+
+
+class Written(NamedTuple):
+    """The output of a sweep that is complete."""
+
+    #: A CSV file, or a folder of Parquet files.
+    path: str
+    #: Rows of the output.
+    rows: int
+    #: Rows that this call has simulated.
+    simulated: int
+    #: Rows with an error among them.
+    failed: int
+    #: Units that were begun again, because a worker failed or was late.
+    retries: int
+    #: Seconds from the first unit to the last row.
+    seconds: float
+    #: Seconds of all workers in their units.
+    worker_s: float
+    #: Remarks on servers that are not those to which the constants of their engines were fitted.
+    remarks: List[str]
+
+
+@overload
+def sweep(
+    *,
+    engine: Named,
+    out: None = None,
+    threads: int | None = None,
+    resume: bool = False,
+    progress: Reporting = None,
+    max_points: int = 1_000_000,
+    **grid: Flag,
+) -> Sweep: ...
+@overload
+def sweep(
+    *,
+    engine: Named,
+    out: str | os.PathLike[str],
+    threads: int | None = None,
+    resume: bool = False,
+    progress: Reporting = None,
+    max_points: int = 1_000_000,
+    **grid: Flag,
+) -> Written: ...
+def sweep(
+    *,
+    engine: Named,
+    out: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    resume: bool = False,
+    progress: Reporting = None,
+    max_points: int = 1_000_000,
+    **grid: Flag,
+) -> Union[Sweep, Written]:
+    """Runs a grid of deployments and loads on many workers: the rows of :func:`rooflut.sweep` with these arguments.
+
+    ``engine`` is ``"ray"`` (the cluster that this process, this machine or ``RAY_ADDRESS`` has), ``"dask"`` (the
+    default client), a client of Dask, or an executor of ``concurrent.futures``; ``rooflut[ray]`` and ``rooflut[dask]``
+    install the first two. Each worker needs the same rooflut, and reads the files of the grid itself.
+
+    ``out`` is a CSV file, or a folder ``NAME.parquet``: each row is written as soon as those before it are, in the bytes
+    of one machine, and memory does not grow with the grid. The answer is then a :class:`Written`, and otherwise the
+    rows. ``resume`` goes on with the output of a sweep that was interrupted, wherever that ran.
+
+    ``threads`` is the number of threads of a worker's unit, 1 by default: a unit takes that many CPUs of a Ray cluster,
+    one thread of a Dask worker, or one worker of an executor. ``progress`` is a function that takes a
+    :class:`Progress`, or whether to write a line to standard error (by default, to a terminal).
+
+    A unit of rows whose worker dies is simulated elsewhere, up to three times again. Ctrl-C cancels what has not begun.
+    """
+    for name, advice in _ELSEWHERE.items():
+        if grid.get(name) is not None:
+            raise RooflutError(f"{name}: {advice}")
+    if threads is not None and threads < 1:
+        raise RooflutError(f"threads: expected a number from 1, found {threads}; correct it")
+    if resume and out is None:
+        raise RooflutError("resume: expected a file in out, found none; name it")
+    arguments = flags(grid)
+    of_output = flags({"out": out}) + (["--resume"] if resume else [])
+    units = SweepUnits(arguments + of_output)
+    job = Job(tuple(arguments), units.fingerprint, _rooflut.version(), threads or 1)
+    keep(job, units)
+    workers = engine_of(engine, job)
+    try:
+        if units.points > max_points:
+            raise _too_large(units, max_points, workers)
+        if out is None:
+            return _in_memory(units, workers, progress)
+        return _to(os.fspath(out), units, workers, progress)
+    finally:
+        workers.close()
+
+
+def _in_memory(units: SweepUnits, workers: Engine, progress: Reporting) -> Sweep:
+    parts = [units.header()]
+    driver = Driver(workers, 0, units.points)
+    reporter = Reporter(progress, units.points, 0)
+    rows = 0
+
+    def take(csv: bytes) -> None:
+        nonlocal rows
+        parts.append(csv)
+        rows += csv.count(b"\n")
+
+    try:
+        driver.run(take, lambda slots: reporter.report(rows, slots))
+    finally:
+        reporter.close()
+    return Sweep(b"".join(parts).decode())
+
+
+def _to(path: str, units: SweepUnits, workers: Engine, progress: Reporting) -> Written:
+    output: UnitsOut = units.open()
+    began = time.monotonic()
+    before = output.rows
+    driver = Driver(workers, before, units.points)
+    reporter = Reporter(progress, units.points, before)
+    try:
+        driver.run(output.push, lambda slots: reporter.report(output.rows, slots))
+        rows = output.rows
+    finally:
+        # Rows that are in memory alone are written, so that a sweep that ends early goes on behind them.
+        output.close()
+        reporter.close()
+    seconds = time.monotonic() - began
+    remarks = sorted(driver.remarks)
+    return Written(path, rows, rows - before, driver.failed, driver.retries, seconds, driver.worker_s, remarks)
+
+
+def _too_large(units: SweepUnits, max_points: int, workers: Engine) -> RooflutError:
+    measured = measure(workers, units.points)
+    slots = workers.slots()
+    cost = ""
+    if rows := sum(part.csv.count(b"\n") for part in measured):
+        hours = duration(sum(part.seconds for part in measured) / rows * units.points / slots)
+        gigabytes = sum(len(part.csv) for part in measured) / rows * units.points / 1e9
+        cost = f"; by {rows} of them they would take about {hours} on {slots} workers, and {gigabytes:_.0f} GB as CSV"
+    found = f"found {units.points:_} ({units.sizes})"
+    expected = f"expected at most {max_points:_} deployments (max_points)"
+    return RooflutError(f"{expected}, {found}{cost}; take fewer values, or raise max_points")

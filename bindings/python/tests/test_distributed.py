@@ -1,0 +1,371 @@
+"""Sweeps on many workers have the bytes of one process, whatever happens to the workers."""
+
+import concurrent.futures
+import dataclasses
+import importlib.util
+import multiprocessing
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+
+import pytest
+
+import rooflut
+from rooflut import distributed
+from rooflut.distributed import _driver, _progress
+
+ROOT = pathlib.Path(__file__).parents[3]
+#: Some rows cannot be run, and the last folder of Parquet files has a full part and another one.
+GRID = {"model": "llama-3.1-8b", "requests": 20, "gpu": ["h100", "h200"], "tp": [1, 3], "rate": "1..300", "goodput": "ttft:500"}
+ROWS = 1_200
+
+
+def spawned(workers):
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+def contents(path):
+    """Returns the bytes of a file, or of all files of a folder."""
+    return {file.name: file.read_bytes() for file in path.iterdir()} if path.is_dir() else path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, command):
+    """The output of one process by its form."""
+    folder = tmp_path_factory.mktemp("whole")
+    flags = [f"--{key}={','.join(map(str, value)) if isinstance(value, list) else value}" for key, value in GRID.items()]
+    command("sweep", *flags, "--out", folder / "sweep.csv")
+    # The binary may be built without Parquet.
+    rooflut.sweep(out=folder / "sweep.parquet", **GRID)
+    return {form: contents(folder / f"sweep.{form}") for form in ("csv", "parquet")}
+
+
+@pytest.fixture
+def small_units(monkeypatch):
+    """Many units, each reported."""
+    monkeypatch.setattr(_driver, "_MOST_ROWS", 40)
+    monkeypatch.setattr(_progress, "_EVERY_S", 0)
+
+
+class Wrapped(concurrent.futures.Executor):
+    """An executor of two threads whose submissions go through a function."""
+
+    _max_workers = 2
+
+    def __init__(self, through):
+        self.pool = ThreadPoolExecutor(2)
+        self.through = through
+        self.number = 0
+
+    def submit(self, call, *arguments):
+        self.number += 1
+        return self.through(self.number, lambda *given: self.pool.submit(call, *(given or arguments)), *arguments)
+
+
+def failed(error):
+    future = Future()
+    future.set_exception(error)
+    return future
+
+
+@pytest.mark.parametrize("pool", [ThreadPoolExecutor, spawned])
+def test_executors_give_the_bytes_of_one_process(pool, whole, tmp_path):
+    with pool(2) as engine:
+        for form, expected in whole.items():
+            out = tmp_path / f"sweep.{form}"
+            written = distributed.sweep(engine=engine, out=out, threads=2, **GRID)
+            assert contents(out) == expected
+            assert written[:5] == (str(out), ROWS, ROWS, ROWS // 2, 0)
+        rows = distributed.sweep(engine=engine, **GRID)
+    assert rows.csv().encode() == whole["csv"] and len(rows["index"]) == ROWS
+
+
+def test_one_process_has_as_many_threads_as_are_asked_for(whole):
+    assert rooflut.sweep(threads=1, **GRID).csv().encode() == whole["csv"]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_an_interrupted_sweep_goes_on(form, whole, tmp_path, small_units):
+    out = tmp_path / f"sweep.{form}"
+    seen = []
+
+    def interrupt(progress):
+        seen.append(progress)
+        if progress.rows >= 300:
+            raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(2) as engine:
+        with pytest.raises(KeyboardInterrupt):
+            distributed.sweep(engine=engine, out=out, progress=interrupt, **GRID)
+        assert seen[-1].rows < seen[-1].points == ROWS and seen[-1].workers == 2 and seen[-1].left_s > 0
+        with pytest.raises(rooflut.RooflutError, match="already exists; continue it with --resume"):
+            distributed.sweep(engine=engine, out=out, **GRID)
+        written = distributed.sweep(engine=engine, out=out, resume=True, **GRID)
+        assert contents(out) == whole[form]
+        assert written.rows == ROWS and written.simulated == ROWS - seen[-1].rows
+        # Nothing is left to do, and one process takes the output, too.
+        assert distributed.sweep(engine=engine, out=out, resume=True, **GRID).simulated == 0
+    assert rooflut.sweep(out=out, resume=True, **GRID).csv().encode() == whole["csv"]
+
+
+def test_ctrl_c_keeps_whole_rows(whole, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(f"""
+        import multiprocessing, sys
+        from concurrent.futures import ProcessPoolExecutor
+        from rooflut import distributed
+
+        def sweep(**more):
+            def begun(progress):
+                print(progress.rows, flush=True)
+            with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as engine:
+                return distributed.sweep(engine=engine, out="sweep.csv", progress=begun, **{ {**GRID, "requests": 2_000} }, **more)
+
+        if __name__ == "__main__":
+            try:
+                sweep()
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+    """))
+    with subprocess.Popen([sys.executable, program], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        while process.stdout.readline() == "0\n":
+            pass
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read().endswith("interrupted\n")
+        assert process.wait() == 0
+    text = (tmp_path / "sweep.csv").read_bytes()
+    whole = rooflut.sweep(**{**GRID, "requests": 2_000}).csv().encode()
+    assert text.endswith(b"\n") and len(text) < len(whole) and whole.startswith(text)
+
+
+def test_units_that_fail_are_simulated_again(whole, small_units):
+    def through(number, submit, *_):
+        return failed(OSError("a switch was restarted")) if number % 3 == 0 else submit()
+
+    assert distributed.sweep(engine=Wrapped(through), **GRID).csv().encode() == whole["csv"]
+
+
+def test_units_that_are_lost_or_late_are_simulated_again(whole, tmp_path, small_units, monkeypatch):
+    monkeypatch.setattr(_driver, "_LATE_S", 0.1)
+    monkeypatch.setattr(_driver, "_LATE", 0)
+
+    def through(number, submit, *_):
+        if number == 5:
+            return Future()
+        if number == 9:
+            # It ends after it was begun again, if the sweep is not at its end.
+            late, rows = Future(), submit()
+            threading.Timer(0.4, lambda: late.set_running_or_notify_cancel() and late.set_result(rows.result())).start()
+            return late
+        return submit()
+
+    written = distributed.sweep(engine=Wrapped(through), out=tmp_path / "sweep.csv", **GRID)
+    assert contents(tmp_path / "sweep.csv") == whole["csv"] and written.retries >= 1
+
+
+def test_a_unit_that_always_fails_ends_the_sweep_and_keeps_its_rows(whole, tmp_path, small_units):
+    out = tmp_path / "sweep.csv"
+
+    def through(_, submit, job, start, end):
+        return failed(OSError("no route")) if end > 600 else submit()
+
+    with pytest.raises(rooflut.RooflutError, match="it was begun 4 times; the last error is OSError: no route; .* resume=True"):
+        distributed.sweep(engine=Wrapped(through), out=out, **GRID)
+    assert distributed.sweep(engine=ThreadPoolExecutor(1), out=out, resume=True, **GRID).simulated < ROWS
+    assert contents(out) == whole["csv"]
+
+
+def test_a_pool_that_breaks_keeps_the_rows(whole, tmp_path, small_units):
+    out = tmp_path / "sweep.csv"
+    with spawned(2) as engine:
+
+        def kill(progress):
+            if progress.rows:
+                os.kill(next(iter(engine._processes)), signal.SIGKILL)
+
+        with pytest.raises(rooflut.RooflutError, match="the engine takes no more units; the last error is BrokenProcessPool"):
+            distributed.sweep(engine=engine, out=out, progress=kill, **GRID)
+    with spawned(1) as engine:
+        distributed.sweep(engine=engine, out=out, resume=True, **GRID)
+    assert contents(out) == whole["csv"]
+
+
+def test_few_units_wait_for_the_first(small_units):
+    ahead = []
+
+    def through(number, submit, job, start, end):
+        future = submit()
+        if start:
+            ahead.append(start)
+            return future
+        first = Future()
+        threading.Timer(0.7, lambda: first.set_result(future.result())).start()
+        return first
+
+    begun = []
+
+    def report(progress):
+        if not progress.rows:
+            begun.append(len(ahead))
+
+    assert len(distributed.sweep(engine=Wrapped(through), progress=report, **GRID)["index"]) == ROWS
+    assert begun[-1] == 2 * _driver._WINDOW - 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"version": "0.0.9 (commit 1)"}, r"worker .* expected rooflut 0\.0\.9 \(commit 1\), as the driver has, found 0\..*; install the same"),
+        ({"fingerprint": "12-abc"}, "worker .* expected grid 12-abc, as the driver has, found 1200-.*: its files or tables have other"),
+        ({"arguments": ("--trace=absent.csv",)}, "worker .* cannot open the sweep .* cannot read absent.csv.*absolute paths"),
+    ],
+)
+def test_workers_that_differ_are_refused_by_name(changes, message):
+    def through(number, submit, job, start, end):
+        # Not the open sweep of this process.
+        return submit(dataclasses.replace(job, **{"fingerprint": f"another-{message}", **changes}), start, end)
+
+    with pytest.raises(rooflut.RooflutError, match=message):
+        distributed.sweep(engine=Wrapped(through), **GRID)
+
+
+def test_a_worker_without_the_package_is_named():
+    engine = Wrapped(lambda *_: failed(ModuleNotFoundError("No module named 'rooflut'")))
+    with pytest.raises(rooflut.RooflutError, match="a worker cannot run units: No module named 'rooflut'; install the same rooflut"):
+        distributed.sweep(engine=engine, **GRID)
+
+
+def test_a_grid_that_is_too_large_is_refused_with_its_cost(tmp_path):
+    with pytest.raises(rooflut.RooflutError) as refused, ThreadPoolExecutor(2) as engine:
+        grid = {"rate": "1..1000", "seed": "1..1000", "requests": "1..1000"}
+        distributed.sweep(engine=engine, out=tmp_path / "sweep.csv", **grid)
+    found = r"expected at most 1_000_000 deployments \(max_points\), found 1_000_000_000 \(rate 1000 x seed 1000 x requests 1000\)"
+    cost = r"by 64 of them they would take about [\d_]+ hours on 2 workers, and [\d_]+ GB as CSV; take fewer values, or raise max_points"
+    assert re.fullmatch(f"{found}; {cost}", str(refused.value)), refused.value
+    assert not list(tmp_path.iterdir())
+    with ThreadPoolExecutor(2) as engine, pytest.raises(rooflut.RooflutError, match="expected at most 5"):
+        distributed.sweep(engine=engine, max_points=5, **GRID)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"engine": "slurm"}, 'engine: expected "ray", "dask", a client of Dask or an executor, found "slurm"'),
+        ({"engine": 3}, "found int"),
+        ({"threads": 0}, "threads: expected a number from 1, found 0"),
+        ({"resume": True}, "resume: expected a file in out, found none"),
+        ({"shard": "1/2"}, "shard: workers divide the grid anyway; leave it out"),
+        ({"merge": ["a.csv"]}, "merge: .* use rooflut.sweep"),
+        ({"speed": [1, 2]}, "--speed"),
+        ({"out": "-"}, "--out: expected a file or NAME.parquet"),
+        ({"out": "absent/sweep.csv"}, "absent/sweep.csv"),
+        ({"trace": "absent.csv"}, "cannot read absent.csv"),
+    ],
+)
+def test_mistakes_are_named(given, message):
+    with ThreadPoolExecutor(1) as engine, pytest.raises(rooflut.RooflutError, match=message):
+        distributed.sweep(**{"engine": engine, **GRID, **given})
+
+
+@pytest.mark.parametrize("package", ["ray", "dask"])
+def test_a_missing_package_is_named_with_its_extra(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, {"dask": "distributed"}.get(package, package), None)
+    with pytest.raises(rooflut.RooflutError, match=rf'install it with pip install "rooflut\[{package}\]"'):
+        distributed.sweep(engine=package, **GRID)
+
+
+def test_the_line_of_progress(capfd):
+    with ThreadPoolExecutor(1) as engine:
+        distributed.sweep(engine=engine, progress=True, **GRID)
+    lines = capfd.readouterr().err.splitlines()
+    assert re.fullmatch(r"1200 of 1200 deployments, \d+/s, 1 workers", lines[-1]), lines
+
+
+def test_the_example_of_the_guide_runs(tmp_path):
+    guide = (ROOT / "docs/more-than-one-machine.md").read_text()
+    example = re.search(r"```python\n(.*?)```", guide, re.DOTALL).group(1)
+    (tmp_path / "example.py").write_text(example)
+    printed = subprocess.check_output([sys.executable, "example.py"], cwd=tmp_path, text=True)
+    assert re.fullmatch(r"4800 rows, \d+ with an error\n", printed) and (tmp_path / "sweep.parquet").is_dir()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="Dask is not installed")
+def test_dask_loses_a_worker(whole, tmp_path, small_units):
+    import distributed as dask
+
+    killed = []
+    with dask.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, dask.Client(cluster) as client:
+        pids = client.run(os.getpid)
+
+        def kill(progress):
+            if progress.rows >= 300 and not killed:
+                killed.append(next(iter(pids.values())))
+                os.kill(killed[0], signal.SIGKILL)
+
+        for form, expected in whole.items():
+            out = tmp_path / f"sweep.{form}"
+            killed.clear()
+            pids = client.run(os.getpid)
+            distributed.sweep(engine=client if form == "csv" else "dask", out=out, progress=kill, **GRID)
+            assert killed and contents(out) == expected
+
+
+#: A cluster of two nodes; the second one is killed while a sweep runs.
+RAY = r"""
+set -e
+ip link set lo up
+export RAY_DEDUP_LOGS=0 RAY_DISABLE_IMPORT_WARNING=1
+ray() { "$PYTHON" -c 'import sys; from ray.scripts.scripts import main; sys.exit(main())' "$@"; }
+common="--num-cpus=1 --disable-usage-stats --object-store-memory=80000000"
+ray start --head --node-ip-address=127.0.0.1 --port=6399 --include-dashboard=false $common
+ray start --address=127.0.0.1:6399 --node-ip-address=127.0.0.2 $common
+"$PYTHON" program.py
+"""
+RAY_PROGRAM = """
+import os, signal, subprocess
+import ray
+from rooflut import distributed
+from rooflut.distributed import _driver, _progress
+
+_driver._MOST_ROWS = 40
+_progress._EVERY_S = 0
+ray.init(address="127.0.0.1:6399", log_to_driver=False)
+killed = []
+
+def kill(progress):
+    if progress.rows >= 300 and not killed:
+        killed.append(progress.workers)
+        # The second node: its raylet and the workers under it.
+        for process in subprocess.check_output(["ps", "-eo", "pid,args"], text=True).splitlines():
+            pid, _, command = process.strip().partition(" ")
+            if "raylet/raylet" in command and "--node_ip_address=127.0.0.2" in command:
+                os.kill(int(pid), signal.SIGKILL)
+                killed.append(pid)
+
+print(distributed.sweep(engine="ray", out="sweep.csv", progress=kill, **GRID))
+print("killed", killed)
+assert len(killed) == 2 and killed[0] == 2, killed
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
+def test_ray_loses_a_node(whole, tmp_path):
+    isolated = ["unshare", "-n", "-p", "-f", "--mount-proc"]
+    try:
+        allowed = subprocess.run([*isolated, "ip", "link", "set", "lo", "up"], capture_output=True).returncode == 0
+    except FileNotFoundError:
+        allowed = False
+    if not allowed:
+        pytest.skip("namespaces are not allowed")
+    (tmp_path / "program.py").write_text(f"GRID = {GRID}\n{RAY_PROGRAM}")
+    environment = {**os.environ, "PYTHON": sys.executable}
+    run = subprocess.run([*isolated, "bash", "-c", RAY], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert contents(tmp_path / "sweep.csv") == whole["csv"]
