@@ -61,7 +61,7 @@ const NO_FILE: &str = "no-such";
 fn is_about(line: &str, flag: &str, value: &str) -> bool {
     let value = match value {
         "" => "\"\"".to_owned(),
-        value => value.replace('\n', "\u{fffd}"),
+        value => value.replace(['\n', '\u{202e}'], "\u{fffd}"),
     };
     [flag, NO_FILE, &value].into_iter().any(|name| line.contains(name))
 }

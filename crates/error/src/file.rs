@@ -58,7 +58,7 @@ pub enum Whole {
     Command,
     /// A report, or a scenario to be compared with one.
     Report,
-    /// What was measured.
+    /// Results of benchmarks, metrics and logs.
     Measured,
 }
 

@@ -14,7 +14,7 @@ const MAX_LINE: usize = 1 << 20;
 /// Maximum number of characters of a cell that an error quotes.
 const MAX_QUOTED: usize = 60;
 
-/// What mends a file with a wrong cell.
+/// Advice for a file with a wrong cell.
 pub(crate) const REMOVE: &str = "remove this row and those below it, then resume";
 
 /// The problem of a line that ends within quotes.

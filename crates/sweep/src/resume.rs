@@ -53,6 +53,27 @@ pub fn earlier(mut csv: impl BufRead, file: &str, sweep: &Sweep<'_>, shard: Shar
     }
 }
 
+impl Sweep<'_> {
+    /// Checks that lines of CSV are whole rows of this grid, from that of index `first` on, and returns their number.
+    ///
+    /// # Errors
+    /// Another row, or a part of one.
+    pub fn check_csv(&self, csv: &[u8], first: u64) -> Result<u64, Error> {
+        let wrong = |found: &str| {
+            let text = format!("expected the rows of a sweep from {first} on, found {found}; simulate them again");
+            Error::new(Kind::Contents, text)
+        };
+        let mut next = first;
+        for line in csv.split_inclusive(|byte| *byte == b'\n') {
+            let whole = start(line).filter(|_| line.ends_with(b"\n"));
+            let row = whole.ok_or_else(|| wrong("a part of one"))?;
+            check(row, next, self, Shard::WHOLE).map_err(|_| wrong(&format!("row {} of grid {}", row.0, row.1)))?;
+            next += 1;
+        }
+        Ok(next - first)
+    }
+}
+
 /// Checks that a row begins with the cells that are known.
 fn check_known(cells: &StringRecord, columns: &[Named], known: impl Iterator<Item = String>) -> Result<(), String> {
     let mut begin = columns.iter().zip(cells).zip(known);

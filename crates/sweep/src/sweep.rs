@@ -14,7 +14,6 @@ use crate::grid::Grid;
 use crate::keys::cell;
 use crate::kind::Kind;
 use crate::ordered::ordered;
-use crate::resume::{check, start};
 use crate::runs::{Runs, Sources};
 use crate::shard::Shard;
 
@@ -175,25 +174,6 @@ impl<'s> Sweep<'s> {
     ) -> Result<(), E> {
         let indices = indices.start..indices.end.min(self.grid().len());
         ordered(indices, threads, |index| self.row_until(index, stop), |row| take(row?))
-    }
-
-    /// Checks that lines of CSV are whole rows of this grid, from that of index `first` on, and returns their number.
-    ///
-    /// # Errors
-    /// Another row, or a part of one.
-    pub fn check_csv(&self, csv: &[u8], first: u64) -> Result<u64, Error> {
-        let wrong = |found: &str| {
-            let text = format!("expected the rows of a sweep from {first} on, found {found}; simulate them again");
-            Error::new(error::Kind::Contents, text)
-        };
-        let mut next = first;
-        for line in csv.split_inclusive(|byte| *byte == b'\n') {
-            let whole = start(line).filter(|_| line.ends_with(b"\n"));
-            let row = whole.ok_or_else(|| wrong("a part of one"))?;
-            check(row, next, self, Shard::WHOLE).map_err(|_| wrong(&format!("row {} of grid {}", row.0, row.1)))?;
-            next += 1;
-        }
-        Ok(next - first)
     }
 
     /// Returns a row from its line of CSV, as [`Row::csv`] writes it. Texts that are empty are null.
