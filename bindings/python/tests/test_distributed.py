@@ -198,25 +198,27 @@ def test_a_pool_that_breaks_keeps_the_rows(whole, tmp_path, small_units):
 
 
 def test_few_units_wait_for_the_first(small_units):
-    ahead = []
+    expected = 2 * _driver._WINDOW - 1
+    ahead, begun, first = [], [], Future()
+
+    def release(rows):
+        begun.append(len(ahead))
+        first.set_result(rows.result())
 
     def through(number, submit, job, start, end):
         future = submit()
-        if start:
-            ahead.append(start)
-            return future
-        first = Future()
-        threading.Timer(0.7, lambda: first.set_result(future.result())).start()
-        return first
+        if not start:
+            ahead.clear()
+            ahead.append(future)
+            return first
+        ahead.append(future)
+        if len(ahead) == expected + 1:
+            # Time for another one to be begun.
+            threading.Timer(0.5, release, ahead[:1]).start()
+        return future
 
-    begun = []
-
-    def report(progress):
-        if not progress.rows:
-            begun.append(len(ahead))
-
-    assert len(distributed.sweep(engine=Wrapped(through), progress=report, **GRID)["index"]) == ROWS
-    assert begun[-1] == 2 * _driver._WINDOW - 1
+    assert len(distributed.sweep(engine=Wrapped(through), **GRID)["index"]) == ROWS
+    assert begun == [expected + 1]
 
 
 @pytest.mark.parametrize(

@@ -349,7 +349,7 @@ mod parquet {
         for lists in [
             [("tp", "1,3"), ("rate", "1..9:0.7"), ("requests", "2,3")],
             [
-                ("prompt", "256,lognormal:200,0.8"),
+                ("engine", "vllm-0.11.0,vllm-0.15.1"),
                 ("seed", "1,18446744073709551615"),
                 ("expert_parallel", "true,false"),
             ],
