@@ -25,6 +25,8 @@ environment() {
 
 aiperf() {
   environment aiperf 3.11 aiperf==0.13.0
+  # Its processes start slowly on a busy machine.
+  local -x AIPERF_SERVICE_REGISTRATION_TIMEOUT=300
   local load=(profile --model $model --tokenizer ./tokenizer --endpoint-type chat --streaming --isl 128 --osl 32
     --random-seed 1 --ui simple --workers-max 1 --output-artifact-dir aiperf-0.13.0)
   env-aiperf/bin/aiperf "${load[@]}" --url $plain --concurrency 4 --request-count 16 --profile-export-prefix concurrency-4
