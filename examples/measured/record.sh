@@ -4,14 +4,14 @@
 # the formats and the client are real, the server is made up.
 set -euo pipefail
 cd "$(dirname "$0")"
+source ../../tools/clients/start.sh
 python=$1
 results=$(mktemp -d)
 trap 'kill "$server" 2>/dev/null || true; rm -r "$results"' EXIT
 
 # measure NAME ENGINE USERS REQUESTS
 measure() {
-  "$python" ../../tools/clients/server.py --no-tokenizer --port 8123 --engine "$2" & server=$!
-  sleep 5
+  start "$python" 8123 --no-tokenizer --engine "$2"
   "$python" -m rooflut_collect serve --url http://127.0.0.1:8123 --out "$results/$1" --seed 1 \
     --users "$3" --requests "$4" --prompt 512 --output 64
   kill "$server"

@@ -34,9 +34,11 @@ pub(crate) fn read(kind: Measurement, reports: &[Value]) -> Result<Contents, Err
     let mean = |name: &str| number(report_of, &format!("/{name}/avg"));
     let completed = count(report_of, "/request_count/avg")?;
     let settings = report.get("input_config").unwrap_or(&Value::Null);
-    let asked_per_s = positive(settings, "request_rate").or_else(|| positive(settings, "rate"));
-    let arrival = find(settings, "arrival_pattern").or_else(|| find(settings, "request_rate_mode"));
-    let arrival = arrival.and_then(Value::as_str).map(str::to_ascii_lowercase);
+    let asked = load_asked(settings);
+    let asked_per_s = positive(asked, "request_rate").or_else(|| positive(asked, "rate"));
+    let arrival = find(asked, "arrival_pattern").or_else(|| find(asked, "request_rate_mode"));
+    let arrival = arrival.or_else(|| asked.get("type")).and_then(Value::as_str).map(str::to_ascii_lowercase);
+    let arrival = arrival.filter(|arrival| ["poisson", "constant", "gamma"].contains(&arrival.as_str()));
     Ok(Contents::of_run(Run {
         client: if kind == Measurement::AiPerf { CLIENT } else { "GenAI-Perf" }.to_owned(),
         client_version: text(report, "/aiperf_version"),
@@ -47,8 +49,9 @@ pub(crate) fn read(kind: Measurement, reports: &[Value]) -> Result<Contents, Err
             // AIPerf leaves it out where it is 0; GenAI-Perf does not count failures.
             failed: count(report_of, "/error_request_count/avg")?.or((kind == Measurement::AiPerf).then_some(0)),
             asked_per_s,
+            burstiness: asked_per_s.and_then(|_| positive(asked, "smoothness")),
             arrival: asked_per_s.and(arrival),
-            users: positive(settings, "concurrency").map(|users| users as u64),
+            users: positive(asked, "concurrency").map(|users| users as u64),
             concurrency: mean("effective_concurrency")?,
             prompt_tokens: figure("input_sequence_length", |_| Some(1.0))?,
             output_tokens: figure("output_sequence_length", |_| Some(1.0))?,
@@ -128,6 +131,14 @@ fn duration_s(report: &Value) -> Result<Option<f64>, Error> {
     };
     let unit = unit("benchmark_duration", duration, ms)?;
     Ok(number(duration, "/avg")?.map(|duration| duration * unit / 1e3))
+}
+
+/// Returns the settings of the load: in AIPerf of the phase that is measured, in GenAI-Perf beside those of sweeps. Older
+/// versions of AIPerf have no phases.
+fn load_asked(settings: &Value) -> &Value {
+    let mut phases = settings.get("phases").and_then(Value::as_array).into_iter().flatten();
+    let measured = phases.find(|phase| phase.get("kind").and_then(Value::as_str) == Some("profiling"));
+    measured.or_else(|| settings.pointer("/perf_analyzer/stimulus")).unwrap_or(settings)
 }
 
 /// Returns a positive number of the settings, wherever this version has it.

@@ -4,6 +4,7 @@ use rooflut_error::Error;
 use serde_json::Value;
 
 use crate::contents::Contents;
+use crate::distribution::Distribution;
 use crate::json::{contents, count, find, number};
 use crate::lists;
 use crate::run::{Load, Run};
@@ -28,6 +29,12 @@ fn run(result: &Value) -> Result<Run, Error> {
         Some(Value::String(trace)) if trace == "trace" => None,
         _ => request_rate(result)?,
     };
+    let samples = lists::samples(result)?;
+    let prompt_tokens = match samples.as_slice() {
+        // The sum is of the lengths that were asked for; the server may count others, which the details have.
+        [] => mean(result, "/total_input_tokens", completed)?,
+        _ => Distribution::default(),
+    };
     let mut run = Run {
         client: "SGLang bench_serving".to_owned(),
         model: result.pointer("/server_info/model_path").and_then(Value::as_str).map(str::to_owned),
@@ -37,13 +44,13 @@ fn run(result: &Value) -> Result<Run, Error> {
             arrival: asked_per_s.map(|_| "poisson".to_owned()),
             users: count(result, "/max_concurrency")?,
             concurrency: number(result, "/concurrency")?,
-            prompt_tokens: mean(result, "/total_input_tokens", completed)?,
+            prompt_tokens,
             output_tokens: mean(result, "/total_output_tokens", completed)?,
             ..Load::default()
         },
         e2e_ms: latency(result, "e2e_latency")?,
         total_tokens_per_s: number(result, "/total_throughput")?,
-        samples: lists::samples(result)?,
+        samples,
         ..shared(result)?
     };
     run.sum_up();

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::contents::Contents;
 use crate::distribution::{Distribution, Names};
-use crate::json::{contents, count, number, text, wrong};
+use crate::json::{contents, count, list, number, text, wrong};
 use crate::lists;
 use crate::run::{Load, Run};
 
@@ -87,6 +87,11 @@ fn run(result: &Value) -> Result<Run, Error> {
     // Replayed at the times of the requests, where they are in the file.
     run.trace = has_starts.then(String::new);
     run.sum_up();
+    if run.samples.is_empty() {
+        // Newer versions have these without details, too; that of a failed request is 0.
+        let latencies_s = list(result, "/latencies")?.into_iter().flatten().filter_map(Value::as_f64);
+        run.e2e_ms.fill(Distribution::of(latencies_s.filter(|latency_s| *latency_s > 0.0).map(|s| 1e3 * s).collect()));
+    }
     Ok(run)
 }
 

@@ -208,6 +208,25 @@ fn aiperf(unit: &str) -> Value {
     })
 }
 
+#[test]
+fn the_load_of_aiperf_is_that_of_its_measured_phase() {
+    let mut report = aiperf("ms");
+    let warm_up = json!({"name": "warmup", "kind": "warmup", "type": "concurrency", "concurrency": 9});
+    let mut measured =
+        json!({"name": "profiling", "kind": "profiling", "type": "gamma", "rate": 5.0, "smoothness": 2.0});
+    let mut load = |phases: Value| {
+        report["input_config"] = json!({"models": {"items": [{"name": "llama-3.1-8b"}]}, "phases": phases});
+        read(&[("a.json", &report.to_string())]).unwrap().runs[0].load.clone()
+    };
+    let gamma = load(json!([warm_up, measured]));
+    assert_eq!((gamma.users, gamma.asked_per_s, gamma.burstiness), (None, Some(5.0), Some(2.0)));
+    assert_eq!(gamma.arrival.as_deref(), Some("gamma"));
+    measured["type"] = json!("poisson");
+    assert_eq!(load(json!([measured])).arrival.as_deref(), Some("poisson"));
+    let closed = load(json!([warm_up, {"kind": "profiling", "type": "concurrency", "concurrency": 4}]));
+    assert_eq!((closed.users, closed.asked_per_s, closed.arrival), (Some(4), None, None));
+}
+
 fn aiperf_request(start_ns: u64, prompt: u64) -> Value {
     let value = |value: f64, unit: &str| json!({"value": value, "unit": unit});
     json!({

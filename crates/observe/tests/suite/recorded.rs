@@ -3,8 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rooflut_observe::{Distribution, File, Measured};
+use rooflut_observe::{Distribution, File, Measured, Run};
 use rooflut_scenario::Scenario;
+use serde_json::Value;
+
+/// The model of the mock server.
+const MODEL: &str = "meta-llama/Llama-3.1-8B-Instruct";
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files")
@@ -40,7 +44,44 @@ fn all() -> Vec<String> {
 }
 
 fn close(found: Option<f64>, expected: f64) -> bool {
-    found.is_some_and(|found| (found - expected).abs() < 1e-6 * expected)
+    found.is_some_and(|found| (found - expected).abs() <= 1e-6 * expected)
+}
+
+/// The summary of a client as it wrote it.
+fn summary(name: &str) -> Value {
+    let text = String::from_utf8(bytes(name)).unwrap();
+    serde_json::from_str(&text.replace("Infinity", "null")).unwrap()
+}
+
+/// Checks the figures of a run against those of the client's own summary, at `path(latency, figure)`.
+fn assert_as_written(name: &str, run: &Run, path: impl Fn(&str, &str) -> String) {
+    let own = summary(name);
+    for (latency, found) in run.latencies() {
+        for (figure, found) in [("mean", found.mean), ("p50", found.p50), ("p99", found.p99)] {
+            if let Some(expected) = own.pointer(&path(latency, figure)).and_then(Value::as_f64) {
+                assert!(close(found, expected), "{name}: {latency} {figure}: {found:?}, {expected} in the file");
+            }
+        }
+    }
+}
+
+/// The path of a latency in the results of `vllm bench serve` and of SGLang.
+fn in_bench(e2e: &'static str) -> impl Fn(&str, &str) -> String {
+    move |latency, figure| {
+        let latency = latency.replace("e2e", e2e);
+        format!("/{}_{latency}", figure.replace("p50", "median"))
+    }
+}
+
+/// The path of a latency in the reports of AIPerf and GenAI-Perf.
+fn in_report(latency: &str, figure: &str) -> String {
+    let latency = match latency {
+        "ttft_ms" => "time_to_first_token",
+        "tpot_ms" => "inter_token_latency",
+        "itl_ms" => "inter_chunk_latency",
+        _ => "request_latency",
+    };
+    format!("/{latency}/{}", figure.replace("mean", "avg"))
 }
 
 #[test]
@@ -116,7 +157,7 @@ fn details_tell_what_the_client_summed_up() {
     let run = read(&[name]).runs[0].clone();
     assert_eq!((run.load.completed, run.load.failed, run.load.asked_per_s), (Some(16), Some(4), Some(10.0)));
     let text = String::from_utf8(bytes(name)).unwrap();
-    let mut result: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut result: Value = serde_json::from_str(&text).unwrap();
     // Only the lists are left.
     let keys = result.as_object_mut().unwrap();
     keys.retain(|key, _| !["mean_", "median_", "std_", "p50_", "p9"].iter().any(|start| key.starts_with(start)));
@@ -126,6 +167,93 @@ fn details_tell_what_the_client_summed_up() {
             // The client's clock read the last token apart from its gap.
             assert!((own.unwrap() / summary.unwrap() - 1.0).abs() < 1e-3, "{own:?} {summary:?}");
         }
+    }
+}
+
+#[test]
+fn a_report_of_aiperf_and_its_requests_are_one_load() {
+    let names = ["json", "jsonl"].map(|ending| format!("aiperf-0.13.0/concurrency-4.{ending}"));
+    let measured = read(&names.each_ref().map(String::as_str));
+    let [run] = measured.runs.as_slice() else { panic!("one run") };
+    assert_eq!((run.load.completed, run.load.failed, run.requests.len()), (Some(16), Some(0), 16));
+    assert_eq!((run.load.users, run.load.asked_per_s, run.load.arrival.as_deref()), (Some(4), None, None));
+    assert_eq!((run.client_version.as_deref(), run.load.prompt_tokens.mean), (Some("0.13.0"), Some(128.0)));
+    assert_eq!((run.model.as_deref(), run.load.output_tokens.mean), (Some(MODEL), Some(32.0)));
+    assert_as_written(&names[0], run, in_report);
+    // The report of the client is that of its requests.
+    let requests = &read(&[&names[1]]).runs[0];
+    assert_as_written(&names[0], requests, in_report);
+    assert_eq!((requests.load.completed, requests.load.failed), (Some(16), Some(0)));
+    let own = summary(&names[0]);
+    let mean = |name: &str| own[name]["avg"].as_f64().unwrap();
+    assert!(close(run.requests_per_s, mean("request_throughput")));
+    assert!(close(run.output_tokens_per_s, mean("output_token_throughput")));
+    assert!(close(run.load.concurrency, mean("effective_concurrency")));
+    assert!(close(run.duration_s, mean("benchmark_duration")));
+}
+
+#[test]
+fn loads_of_genai_perf_are_not_those_of_its_sweeps() {
+    for (load, users, asked) in [("concurrency-4", Some(4), None), ("rate-5", None, Some(5.0))] {
+        let name = format!("genai-perf-0.0.16/{load}.json");
+        let run = read(&[&name]).runs[0].clone();
+        assert_eq!((run.load.completed, run.load.failed), (Some(16), None), "{load}");
+        assert_eq!((run.load.users, run.load.asked_per_s, run.load.arrival.as_deref()), (users, asked, None));
+        assert_eq!((run.load.prompt_tokens.mean, run.load.output_tokens.mean), (Some(128.0), Some(32.0)));
+        assert_eq!((run.model.as_deref(), run.url.as_deref()), (Some(MODEL), Some("http://127.0.0.1:8000")));
+        assert!(run.itl_ms.is_empty() && run.tpot_ms.p99.is_some());
+        assert_as_written(&name, &run, in_report);
+        assert!(close(run.requests_per_s, summary(&name)["request_throughput"]["avg"].as_f64().unwrap()));
+    }
+}
+
+#[test]
+fn sglang_counts_failures_in_its_details_alone() {
+    let closed = read(&["sglang-0.5.23/concurrency-4.jsonl"]).runs[0].clone();
+    assert_eq!((closed.load.completed, closed.load.failed, closed.load.users), (Some(16), None, Some(4)));
+    let open = read(&["sglang-0.5.23/rate-5-detailed-failures.jsonl"]).runs[0].clone();
+    assert_eq!((open.load.completed, open.load.failed, open.load.users), (Some(16), Some(4), None));
+    assert_eq!((open.load.asked_per_s, open.load.arrival.as_deref()), (Some(5.0), Some("poisson")));
+    assert_eq!(open.requests.len(), 16);
+    // The details have the lengths that the server counted, the sum those that were asked for.
+    let own = summary("sglang-0.5.23/rate-5-detailed-failures.jsonl");
+    let (prompts, answers) = (own["input_lens"].as_array().unwrap(), own["output_lens"].as_array().unwrap());
+    let completed = prompts.iter().zip(answers).filter(|(_, answer)| **answer != 0);
+    let sum: f64 = completed.map(|(prompt, _)| prompt.as_f64().unwrap()).sum();
+    assert_eq!((closed.load.prompt_tokens.mean, open.load.prompt_tokens.mean), (Some(128.0), Some(sum / 16.0)));
+    assert!(sum > own["total_input_tokens"].as_f64().unwrap());
+    for (name, run) in [("concurrency-4", closed), ("rate-5-detailed-failures", open)] {
+        let name = format!("sglang-0.5.23/{name}.jsonl");
+        assert_eq!((run.model.as_deref(), run.load.output_tokens.mean), (Some(MODEL), Some(32.0)), "{name}");
+        assert_as_written(&name, &run, in_bench("e2e_latency"));
+        assert!(close(run.requests_per_s, summary(&name)["request_throughput"].as_f64().unwrap()));
+        assert!(close(run.load.concurrency, summary(&name)["concurrency"].as_f64().unwrap()));
+    }
+}
+
+#[test]
+fn versions_of_vllm_bench_serve_agree() {
+    for version in ["0.15.1", "0.33.0"] {
+        let name = format!("vllm-{version}/concurrency-4.json");
+        let run = read(&[&name]).runs[0].clone();
+        assert_eq!((run.load.completed, run.load.failed, run.load.users), (Some(16), Some(0), Some(4)), "{name}");
+        assert_eq!((run.model.as_deref(), run.load.asked_per_s), (Some(MODEL), None));
+        assert!(close(run.load.prompt_tokens.mean, 128.25) && close(run.load.output_tokens.mean, 32.0));
+        assert_as_written(&name, &run, in_bench("e2el"));
+        // Newer versions write the latency of each request without details.
+        let latencies = summary(&name)["latencies"].as_array().map(|all| all.iter().filter_map(Value::as_f64).sum());
+        let mean = latencies.map(|sum: f64| 1e3 * sum / 16.0);
+        assert_eq!(mean.is_some(), version == "0.33.0");
+        assert!(mean.map_or(run.e2e_ms.is_empty(), |mean| close(run.e2e_ms.mean, mean)));
+
+        let name = format!("vllm-{version}/rate-5-detailed-failures.json");
+        let run = read(&[&name]).runs[0].clone();
+        assert_eq!((run.load.completed, run.load.failed, run.requests.len()), (Some(16), Some(4), 16), "{name}");
+        assert_eq!((run.load.asked_per_s, run.load.arrival.as_deref()), (Some(5.0), Some("gamma")));
+        assert_eq!((run.load.burstiness, run.load.users), (Some(2.0), None));
+        assert!(run.e2e_ms.p95.is_some() && run.itl_ms.p99.is_some());
+        assert_as_written(&name, &run, in_bench("e2el"));
+        assert!(run.load.sent_per_s.is_some());
     }
 }
 
