@@ -9,7 +9,7 @@ use rooflut::engine::{FreedBlocks, Scheduling, VictimIndex, stacks};
 use rooflut::model::Span;
 use rooflut::sim::figures::Totals;
 use rooflut::sim::load::RequestList;
-use rooflut::sim::{Content, Request, SchedulingPolicy, SimConfig, Speculation};
+use rooflut::sim::{Content, Outcome, Rejection, Request, SchedulingPolicy, SimConfig, Speculation};
 
 fn compare(config: SimConfig, requests: &[Request], ids: &[u64]) {
     let (model, naive) = (Linear::mixed(), Linear::mixed());
@@ -31,8 +31,11 @@ pub(crate) fn assert_same(mut expected: oracle::Run, seen: &Seen, totals: &Total
     assert_eq!(outcomes, expected.outcomes);
     assert_eq!(totals.steps, expected.steps);
     assert_eq!(totals.preemptions, expected.preemptions);
-    let preempted = seen.steps.iter().map(|step| u64::from(step.preempted));
-    assert_eq!(preempted.sum::<u64>(), totals.preemptions);
+    let preempted: u64 = seen.steps.iter().map(|step| u64::from(step.preempted)).sum();
+    // No step may follow the preemption of a request whose client gives up.
+    let is_abandoned = |outcome: &&Outcome| matches!(outcome, Outcome::Rejected(Rejection::Abandoned { .. }));
+    let abandoned = expected.outcomes.iter().filter(is_abandoned).count() as u64;
+    assert!((preempted..=preempted + abandoned).contains(&totals.preemptions));
     if config.kv_groups.limited == 0 {
         assert_eq!(totals.peak_kv_blocks, expected.peak_blocks);
     }
