@@ -365,7 +365,7 @@ mod parquet {
             assert_eq!(parts(&sweep, Shard::WHOLE), [file]);
             for wrong in ["0,grid\n", "", "a,b,c,d\n"] {
                 let error = sweep.row_of_csv(wrong.as_bytes()).expect_err("no row").to_string();
-                assert!(error.starts_with("expected a row of "), "{error}");
+                assert!(error.starts_with("a row of a sweep: expected "), "{error}");
             }
         }
     }
