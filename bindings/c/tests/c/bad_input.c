@@ -244,7 +244,6 @@ static void server(void) {
   EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_VALUE, "block_ids_length: expected 0 unless");
   request.content = ROOFLUT_CONTENT_TRACE_BLOCKS;
   OK(rooflut_server_push(server, &request, &number, &error));
-  RooflutServerState state;
   RooflutStepRecord record;
   OK(rooflut_server_step(server, &record, &error));
   RooflutYield tokens[1];
