@@ -75,6 +75,7 @@ impl<'o> SweepOut<'o> {
     }
 
     /// Adds rows as lines of CSV.
+    #[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "lines are written as they are"))]
     pub(super) fn push_csv(&mut self, sweep: &Sweep<'_>, csv: &[u8]) -> Result<(), Error> {
         match self {
             SweepOut::Csv(file) => file.write(csv).map_err(|error| file.writing(error)),
