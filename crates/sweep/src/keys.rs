@@ -59,12 +59,20 @@ pub(crate) fn canonical(section: &str, key: &str, value: Value) -> Result<Value,
     Ok(value.cloned().unwrap_or_default())
 }
 
-/// Returns a value as the text of a cell: as JSON has it, text without quotes, nothing for null.
+/// First characters of texts that a spreadsheet would run, and the mark that keeps it from that.
+const MARKED: [char; 5] = ['=', '+', '-', '@', '\''];
+
+/// Returns the text of a cell without its mark.
+pub(crate) fn unmarked(cell: &str) -> &str {
+    cell.strip_prefix('\'').unwrap_or(cell)
+}
+
+/// Returns a value as the text of a cell: as JSON has it, text without quotes, nothing for null. Texts that a spreadsheet
+/// would run have a mark before them.
 pub(crate) fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        // A spreadsheet would run these.
-        Value::String(text) if text.starts_with(['=', '+', '-', '@']) => format!("'{text}"),
+        Value::String(text) if text.starts_with(MARKED) => format!("'{text}"),
         Value::String(text) => text.clone(),
         Value::Array(values) => values.iter().map(cell).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
@@ -79,8 +87,11 @@ mod tests {
 
     #[test]
     fn cells_are_no_formulas() {
-        let cells = json!(["=HYPERLINK(\"a\")", "+1", "@a", -1.5, ["-a", 2], "a=b"]);
-        let cells: Vec<String> = cells.as_array().unwrap().iter().map(cell).collect();
-        assert_eq!(cells, ["'=HYPERLINK(\"a\")", "'+1", "'@a", "-1.5", "'-a 2", "a=b"]);
+        let values = json!(["=HYPERLINK(\"a\")", "+1", "@a", "'=a", "a=b", -1.5, ["-a", 2]]);
+        let values = values.as_array().unwrap();
+        let cells: Vec<String> = values.iter().map(cell).collect();
+        assert_eq!(cells, ["'=HYPERLINK(\"a\")", "'+1", "'@a", "''=a", "a=b", "-1.5", "'-a 2"]);
+        // A text comes back.
+        assert!(values.iter().zip(&cells).take(5).all(|(value, cell)| value == unmarked(cell)));
     }
 }

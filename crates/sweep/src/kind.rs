@@ -2,6 +2,8 @@
 
 use serde_json::{Number, Value};
 
+use crate::keys::unmarked;
+
 /// The kind of a column's values. Any value may be null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -49,7 +51,7 @@ impl Kind {
             Kind::Integer => cell.parse::<i64>().ok()?.into(),
             Kind::Number => Number::from_f64(cell.parse().ok()?)?.into(),
             Kind::Truth => cell.parse::<bool>().ok()?.into(),
-            Kind::Text => cell.into(),
+            Kind::Text => unmarked(cell).into(),
         })
     }
 }
