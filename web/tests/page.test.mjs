@@ -257,7 +257,9 @@ test('a refusal stands at the control that it names', options, () =>
     await page.waitForFunction(() =>
       document.querySelector('#memory .answer')?.textContent.startsWith('llama-3.1-70b fits on 2'),
     );
-    await page.waitForFunction(() => /fits|needs/.test(document.querySelector('.planned')?.textContent));
+    await page.waitForFunction(() =>
+      document.querySelector('.planned')?.textContent.endsWith('no deployment meets the limits.'),
+    );
     await page.click('#front-tab');
     await page.waitForFunction(() =>
       /1 deployment does not fit in the memory of the GPUs, and 1 split .* not possible/.test(
