@@ -14,6 +14,7 @@ use crate::grid::Grid;
 use crate::html::HtmlFile;
 use crate::output::{Answered, count, scientific, three_digits, title, to_json, wrapped_at};
 use crate::outputs::{Existing, Outputs};
+use crate::untrusted::UntrustedArgs;
 use crate::{compared, input, run};
 
 /// Column of the text after its label.
@@ -37,7 +38,8 @@ pub(crate) fn run(args: &CompareArgs, command: &str) -> Result<Answered, Error> 
     }
     let inputs = [&args.a, of_b].map(|path| (path.clone(), "is compared"));
     let html = HtmlFile::open(args.html.html.as_deref(), &mut Outputs::new(inputs.into(), Existing::Keep))?;
-    let (a, b) = (read(&args.a, bytes)?, read(of_b, input::read(of_b, Whole::Report).map_err(Error::reading(of_b))?)?);
+    let a = read(&args.a, bytes, args.untrusted)?;
+    let b = read(of_b, input::read(of_b, Whole::Report).map_err(Error::reading(of_b))?, args.untrusted)?;
     let as_json = || json([&args.a, of_b], &a, &b);
     let text = if args.json { as_json()? } else { text([&args.a, of_b], &a, &b) };
     HtmlFile::of_answer(html, text.into(), "rooflut compare", as_json, command)
@@ -84,7 +86,7 @@ impl SideJson {
 }
 
 /// Reads a report, or a scenario and simulates it.
-fn read(path: &Path, bytes: Vec<u8>) -> Result<ReadReport, Error> {
+fn read(path: &Path, bytes: Vec<u8>, untrusted: UntrustedArgs) -> Result<ReadReport, Error> {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     if first == Some(&b'{') {
         return ReadReport::read(&bytes).map_err(|error| error.in_file(path).into());
@@ -98,7 +100,7 @@ fn read(path: &Path, bytes: Vec<u8>) -> Result<ReadReport, Error> {
             _ => error,
         })
     })?;
-    let args = RunArgs::of_file(path, file)?;
+    let args = RunArgs::of_file(path, file, untrusted)?;
     let report = run::report(&args).map_err(|error| {
         if error.keys().is_empty() { Error::in_file(path, None, error.in_keys()) } else { args.place(error) }
     })?;

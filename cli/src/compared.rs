@@ -62,7 +62,7 @@ pub(crate) fn answer(args: &CompareArgs, measured: &Measured) -> Result<String, 
         (run, _) => run.unwrap_or(1) - 1,
     };
     let report = match &args.b {
-        Some(path) => predicted(path)?,
+        Some(path) => predicted(args, path)?,
         None => simulated(RunArgs::of_scenario(scenario(args, measured, index)?))?,
     };
     let compared = measured.compared(index, &report).map_err(|error| error.in_file(&args.a))?;
@@ -81,11 +81,13 @@ fn scenario(args: &CompareArgs, measured: &Measured, index: usize) -> Result<Sce
         format!("{text} to `rooflut observe {file} --out measured.json` and compare measured.json, or give a scenario")
     };
     let scenario = measured.scenario(index);
-    Ok(scenario.map_err(|error| if measured.is_complete() { error } else { error.map(whole) })?)
+    let scenario = scenario.map_err(|error| if measured.is_complete() { error } else { error.map(whole) })?;
+    args.untrusted.check(&args.a, &scenario)?;
+    Ok(scenario)
 }
 
 /// Reads a report, or a scenario and simulates it.
-fn predicted(path: &Path) -> Result<Value, Error> {
+fn predicted(args: &CompareArgs, path: &Path) -> Result<Value, Error> {
     let bytes = input::read(path, Whole::Report).map_err(Error::reading(path))?;
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
         return serde_json::from_slice(&bytes).map_err(|error| {
@@ -93,7 +95,7 @@ fn predicted(path: &Path) -> Result<Value, Error> {
         });
     }
     let file = ScenarioFile::read(&bytes).map_err(|error| error.in_file(path))?;
-    simulated(RunArgs::of_file(path, file)?)
+    simulated(RunArgs::of_file(path, file, args.untrusted)?)
 }
 
 fn simulated(mut args: RunArgs) -> Result<Value, Error> {

@@ -67,6 +67,7 @@ mod tables;
 #[doc(hidden)]
 pub mod temporary;
 mod unknown;
+mod untrusted;
 #[doc(hidden)]
 pub mod value;
 #[doc(hidden)]

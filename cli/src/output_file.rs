@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use fs4::{FileExt, TryLockError};
 use rooflut_error::open_in_time;
 use tempfile::NamedTempFile;
 
@@ -27,9 +28,7 @@ enum To {
 impl OutputFile {
     /// Opens a file beside `destination`, with its permissions if it exists.
     pub(crate) fn beside(destination: &Path, named: &Path) -> Result<OutputFile, Error> {
-        let mut hidden = OsString::from(".");
-        hidden.push(destination.file_name().unwrap_or_default());
-        hidden.push(".rooflut-");
+        let hidden = hidden(destination);
         let folder = destination.parent().unwrap_or(Path::new("."));
         let mut cause = None;
         let make = || {
@@ -48,6 +47,21 @@ impl OutputFile {
             keep.map_err(Error::writing(named))?;
         }
         Ok(OutputFile::new(To::File(file, destination.to_owned()), named))
+    }
+
+    /// Opens a file as [`beside`](OutputFile::beside), unless another process has opened it so.
+    pub(crate) fn alone(destination: &Path, named: &Path) -> Result<OutputFile, Error> {
+        let output = OutputFile::beside(destination, named)?;
+        if let To::File(file, _) = output.to.get_ref() {
+            lock(file.as_file(), named)?;
+            let folder = file.path().parent().unwrap_or(Path::new("."));
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+            for other in entries.filter(|path| is_beside(path, destination) && path != file.path()) {
+                // One that is gone is written no more; nobody holds the lock of one that a `kill -9` left behind.
+                File::open(other).map_or(Ok(()), |other| lock(&other, named))?;
+            }
+        }
+        Ok(output)
     }
 
     /// Standard output.
@@ -101,6 +115,36 @@ impl Write for To {
             To::File(file, _) => file.flush(),
             To::Stream(stream) => quietly((), stream.flush()),
         }
+    }
+}
+
+/// Returns the beginning of the name of a file that is written beside `destination`.
+fn hidden(destination: &Path) -> OsString {
+    let mut hidden = OsString::from(".");
+    hidden.push(destination.file_name().unwrap_or_default());
+    hidden.push(".rooflut-");
+    hidden
+}
+
+fn is_beside(path: &Path, destination: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.starts_with(hidden(destination).as_encoded_bytes())
+}
+
+/// Locks a file or folder that `named` names until it is closed, or the process ends.
+///
+/// # Errors
+/// Another process has locked it.
+pub(crate) fn lock(file: &File, named: &Path) -> Result<(), Error> {
+    match FileExt::try_lock(file) {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(Error::new(format!(
+            "{}: another process writes to it; wait until it has ended, or name another path",
+            named.display()
+        ))),
+        // Not all file systems have locks.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) => Err(Error::writing(named)(error)),
     }
 }
 

@@ -82,9 +82,9 @@ impl Outputs {
             }
             Ok(replaced) => {
                 self.check_replaced(&destination, &replaced, first_line).map_err(|why| refuse(&why))?;
-                OutputFile::beside(&destination, path)?
+                OutputFile::alone(&destination, path)?
             }
-            Err(_) => OutputFile::beside(&destination, path)?,
+            Err(_) => OutputFile::alone(&destination, path)?,
         };
         self.opened.push(destination);
         Ok(output)

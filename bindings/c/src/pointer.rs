@@ -31,11 +31,18 @@ pub(crate) unsafe fn array<'a, T>(pointer: *const T, length: usize, name: &str) 
     Ok(unsafe { slice::from_raw_parts(pointer.as_ptr(), length) })
 }
 
+/// Maximum length of a text, bytes.
+const MAX_TEXT: usize = 256 << 20;
+
 /// Returns the text of `length` bytes that `pointer` points to.
 ///
 /// # Safety
 /// `pointer` is null or valid for reads of `length` bytes for `'a`.
 pub(crate) unsafe fn text<'a>(pointer: *const c_char, length: usize, name: &str) -> Result<&'a str, Failure> {
+    if length > MAX_TEXT {
+        let text = format_args!("{name}: expected a text of at most 256 MiB, found {length} bytes; check the length");
+        return Err(Failure::new(Code::Length, text));
+    }
     // SAFETY: the caller's promise.
     let bytes = unsafe { array(pointer.cast::<u8>(), length, name) }?;
     str::from_utf8(bytes).map_err(|error| {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::MeasuredArgs;
+use crate::untrusted::UntrustedArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,6 +38,8 @@ pub(crate) struct CalibrateArgs {
     /// The scenario whose latencies these loads should narrow [default: the measured loads].
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) next_for: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) untrusted: UntrustedArgs,
     /// Write these loads to this file, for `rooflut-collect serve --loads FILE`.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) next_out: Option<PathBuf>,

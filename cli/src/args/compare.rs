@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::html::HtmlArgs;
+use crate::untrusted::UntrustedArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,6 +24,8 @@ pub(crate) struct CompareArgs {
     pub(crate) a: PathBuf,
     /// Scenario file or report to compare with A [default: the scenario of what was measured].
     pub(crate) b: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) untrusted: UntrustedArgs,
     /// The measured load, counted from 1, where there are several.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) run: Option<usize>,

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rooflut_error::{Whole, no_effect};
-use rooflut_scenario::{Output, Scenario, ScenarioFile};
+use rooflut_scenario::{Scenario, ScenarioFile};
 
 use crate::error::Error;
 use crate::html::HtmlArgs;
 use crate::input;
 use crate::outputs::is_stdout;
+use crate::untrusted::UntrustedArgs;
 use crate::vllm::{Merged, VllmArgs};
 
 const EXAMPLES: &str = "\
@@ -29,10 +30,12 @@ clamps the lengths, as in lognormal:512,0.6@16..4096.";
 #[derive(Args, Default)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{AFTER}\n\n{EXAMPLES}"))]
 pub(crate) struct RunArgs {
-    /// TOML scenario file, with a key for every flag but --force and --html (see examples/scenario.toml). Flags given
+    /// TOML scenario file, with a key for every flag but --force, --html and --untrusted (see examples/scenario.toml). Flags given
     /// here replace its keys.
     #[arg(id = "scenario", long = "scenario", value_name = "FILE")]
     path: Option<PathBuf>,
+    #[command(flatten)]
+    untrusted: UntrustedArgs,
     #[command(flatten)]
     vllm: VllmArgs,
     /// The scenario: the keys of its file, replaced by flags.
@@ -75,7 +78,8 @@ impl RunArgs {
     }
 
     /// Returns the scenario of a file, without its output: what it would write is left out.
-    pub(crate) fn of_file(path: &Path, file: ScenarioFile) -> Result<RunArgs, Error> {
+    pub(crate) fn of_file(path: &Path, file: ScenarioFile, untrusted: UntrustedArgs) -> Result<RunArgs, Error> {
+        untrusted.check_file(path, &file)?;
         let mut args = RunArgs {
             scenario: file.scenario().clone(),
             file: Some(FromFile { path: path.to_owned(), file, replaced: Vec::new() }),
@@ -99,6 +103,10 @@ impl RunArgs {
         if let Some(path) = self.path.clone() {
             let bytes = input::read(&path, Whole::Scenario).map_err(Error::reading(&path))?;
             let read = ScenarioFile::read(&bytes).map_err(|error| in_file(error, &path))?;
+            // Before a vLLM command, which may open the engine of the file.
+            let mut own = read.clone();
+            own.remove_replaced(&self.scenario).map_err(|error| in_file(error, &path))?;
+            self.untrusted.check_file(&path, &own)?;
             file = Some((path, read));
         }
         let below = file.as_ref().map(|(_, file)| &file.scenario().target);
@@ -111,20 +119,16 @@ impl RunArgs {
             self.scenario = file.scenario().clone().overlaid(&self.scenario)?.0;
             self.file = Some(FromFile { path, file, replaced });
         }
-        let checked = self.scenario.check().and_then(|()| self.check_force());
+        let untrusted = self.untrusted.check_use(self.path.as_deref());
+        let checked = untrusted.and_then(|()| self.scenario.check()).and_then(|()| self.check_force());
         checked.map_err(|error| self.place(error.into()))?;
         Ok(self)
     }
 
     /// Refuses `--force` where no file is written.
     fn check_force(&self) -> Result<(), rooflut_scenario::Error> {
-        let Output { requests_out, steps_out, perfetto, windows_out, .. } = &self.scenario.output;
-        let files = [requests_out, steps_out, perfetto, windows_out, &self.html.html];
-        if self.force && files.into_iter().flatten().all(|path| is_stdout(path)) {
-            Err(no_effect("force", "no file is written"))
-        } else {
-            Ok(())
-        }
+        let mut files = self.scenario.output.paths().map(|(_, path)| path).chain(self.html.html.as_deref());
+        if self.force && files.all(is_stdout) { Err(no_effect("force", "no file is written")) } else { Ok(()) }
     }
 
     /// Returns the scenario file as a report names it.

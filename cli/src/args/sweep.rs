@@ -8,6 +8,8 @@ use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 use rooflut_scenario::{Scenario, whole};
 use rooflut_sweep::{OF_ONE_RUN, Plot, Shard};
 
+use crate::untrusted::UntrustedArgs;
+
 /// Maximum number of deployments without `--max-points`.
 const MAX_POINTS: u64 = 1_000_000;
 
@@ -28,6 +30,8 @@ pub(crate) struct SweepArgs {
     /// its keys.
     #[arg(id = "scenario", long = "scenario", value_name = "FILE")]
     pub(crate) path: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) untrusted: UntrustedArgs,
     #[command(flatten)]
     pub(crate) lists: Lists,
     /// CSV file with a row for each deployment, or NAME.parquet for a folder of Parquet files [default: standard output].

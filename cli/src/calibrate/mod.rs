@@ -75,7 +75,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<String, Error> {
         Some(count) => {
             let rows: Vec<_> = calibration.rows.iter().map(|row| row.residual).collect();
             let posterior = Posterior::new(&priors, &rows);
-            let asked = args.next_for.as_deref().map(scenario_of).transpose()?;
+            let asked = args.next_for.as_deref().map(|path| scenario_of(args, path)).transpose()?;
             next::loads(&calibration, &posterior, &loads, asked, usize::from(count))?
         }
         None => Vec::new(),
@@ -114,9 +114,10 @@ pub(crate) fn priors() -> Result<Priors, Error> {
     Priors::shipped().ok_or_else(|| Error::new("the built-in priors of calibrations are damaged"))
 }
 
-fn scenario_of(path: &Path) -> Result<Scenario, Error> {
+fn scenario_of(args: &CalibrateArgs, path: &Path) -> Result<Scenario, Error> {
     let bytes = input::read(path, Whole::Scenario).map_err(Error::reading(path))?;
     let file = ScenarioFile::read(&bytes).map_err(|error| error.in_file(path))?;
+    args.untrusted.check_file(path, &file)?;
     Ok(file.scenario().clone())
 }
 

@@ -5,7 +5,6 @@ use rooflut::sim::figures::{Drafts, Goodput, LimitShares, PoolUse, Stages, Summa
 use rooflut_report::{Cost, EnergyBound, LatencyMs, PerWork, Shares};
 use rooflut_scenario::{EXACT_REQUESTS, ServerKind, Speculation};
 
-use super::files::outputs;
 use super::interval;
 use super::load;
 use super::ranges::latencies;
@@ -41,7 +40,7 @@ impl RunText<'_> {
     /// Names the seed of the files, if there are any.
     fn files(&self, seed: u64) -> String {
         let of_seed = format!("of seed {seed} alone, as the figures above");
-        match outputs(&self.outcome.run.scenario().output).next() {
+        match self.outcome.run.scenario().output.paths().next() {
             Some(_) => wrapped_at(INDENT, "files", &of_seed),
             None => String::new(),
         }

@@ -3,14 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rooflut::model;
 use rooflut_html::RowSink;
 use rooflut_report::{Report, RequestsCsv, Role, StepsCsv, Timeline, Window};
-use rooflut_scenario::{Group, LengthDistribution, Output, Run};
+use rooflut_scenario::{Group, Output, Run};
 
 use crate::args::RunArgs;
 use crate::error::Error;
 use crate::html::{self, HtmlFile};
+use crate::model_source;
 use crate::output_file::OutputFile;
 use crate::outputs::{Existing, Outputs, is_stdout};
 
@@ -110,50 +110,31 @@ fn server_names(run: &Run) -> Vec<String> {
     run.groups().iter().flat_map(named).collect()
 }
 
-/// Returns the paths of the files that are asked for.
-pub(super) fn outputs(output: &Output) -> impl Iterator<Item = &PathBuf> {
-    let files = [&output.requests_out, &output.steps_out, &output.perfetto, &output.windows_out];
-    files.into_iter().flatten()
-}
-
 /// Returns whether one of the files is standard output.
 pub(super) fn take_stdout(args: &RunArgs) -> bool {
-    outputs(&args.scenario.output).chain(&args.html.html).any(|path| is_stdout(path))
+    let of_scenario = args.scenario.output.paths().map(|(_, path)| path);
+    of_scenario.chain(args.html.html.as_deref()).any(is_stdout)
 }
 
 /// Returns the files and folders that a run reads, and what is said of a destination that is one of them.
 fn inputs(args: &RunArgs) -> Vec<(PathBuf, &'static str)> {
-    let scenario = &args.scenario;
-    let workload = &scenario.workload;
-    let file = args.file.as_ref().map(|file| file.path.as_path());
-    let trace = workload.trace.as_deref().map(|path| match path.to_str() {
-        Some("-") => Path::new("/dev/stdin"),
-        _ => path,
+    let of_scenario = args.scenario.inputs().into_iter().flat_map(|(key, path)| {
+        let why = match key {
+            "model" | "draft_model" => "is a file of a model of this run",
+            "trace" => "is the trace itself",
+            "prompt" | "output" | "turns" => "is a file of lengths of this run",
+            "gpu" | "tables" => "is a file of the tables of this run",
+            "engine" => "is the engine file of this run",
+            "prices" => "is the file of prices of this run",
+            _ => "is a file of the servers of this run",
+        };
+        let paths = match (key, path.to_str()) {
+            ("model" | "draft_model", Some(name)) => model_source::files(name).map_or_else(Vec::new, Vec::from),
+            ("trace", Some("-")) => vec![PathBuf::from("/dev/stdin")],
+            _ => vec![path],
+        };
+        paths.into_iter().map(move |path| (path, why))
     });
-    let lengths = [&workload.prompt, &workload.output, &workload.turns]
-        .into_iter()
-        .flatten()
-        .filter_map(LengthDistribution::path);
-    let models = [Some(scenario.target.model()), scenario.server.draft_model()]
-        .into_iter()
-        .flatten()
-        .filter(|name| model::find(name).is_none())
-        .map(Path::new);
-    let names = ["hf_quant_config.json", "generation_config.json"];
-    let beside: Vec<PathBuf> = (models.clone()).flat_map(|path| names.map(|name| path.with_file_name(name))).collect();
-    let tables = scenario.target.tables.as_deref().or(scenario.target.sheet());
-    let engine = scenario.target.engine_file();
-    let prices = scenario.output.prices.as_deref();
-    let of_parts = scenario.server.part_files();
-    let named = |why| move |path: &Path| (path.to_owned(), why);
-    (file.map(named("is the scenario itself")).into_iter())
-        .chain(trace.map(named("is the trace itself")))
-        .chain(lengths.map(named("is a file of lengths of this run")))
-        .chain(tables.map(named("is a file of the tables of this run")))
-        .chain(engine.map(named("is the engine file of this run")))
-        .chain(of_parts.iter().map(|path| named("is a file of the servers of this run")(path)))
-        .chain(prices.map(named("is the file of prices of this run")))
-        .chain(models.map(named("is a file of a model of this run")))
-        .chain(beside.iter().map(|path| named("is a file of a model of this run")(path)))
-        .collect()
+    let file = args.file.as_ref().map(|file| (file.path.clone(), "is the scenario itself"));
+    file.into_iter().chain(of_scenario).collect()
 }

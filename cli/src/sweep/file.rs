@@ -4,18 +4,25 @@ use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use fs4::{FileExt, TryLockError};
+use rooflut_scenario::Kind;
 use rooflut_sweep::{Earlier, Sweep, earlier};
+use same_file::Handle;
 
 use crate::args::SweepArgs;
 use crate::error::Error;
+use crate::output_file::lock;
 use crate::outputs::is_stdout;
 
 /// The file of a sweep, or standard output. Each row is one write, so that all but the last are whole.
 pub(super) struct SweepFile<'o> {
-    to: Box<dyn Write + Send + 'o>,
+    to: To<'o>,
     path: PathBuf,
     done: u64,
+}
+
+enum To<'o> {
+    File(File),
+    Stdout(&'o mut (dyn Write + Send)),
 }
 
 impl<'o> SweepFile<'o> {
@@ -27,12 +34,12 @@ impl<'o> SweepFile<'o> {
     ) -> Result<SweepFile<'o>, Error> {
         let path = args.out.clone().unwrap_or_else(|| PathBuf::from("-"));
         let mut found = Earlier::default();
-        let to: Box<dyn Write + Send + 'o> = match is_stdout(&path) {
+        let to = match is_stdout(&path) {
             true if args.resume => {
                 return Err(Error::new("--resume: expected a file in --out, found standard output; name the file"));
             }
-            true => Box::new(stdout),
-            false => Box::new(if args.resume && path.exists() {
+            true => To::Stdout(stdout),
+            false => To::File(if args.resume && path.exists() {
                 go_on(&path, args, sweep, &mut found)?
             } else {
                 create(&path)?
@@ -53,7 +60,28 @@ impl<'o> SweepFile<'o> {
     }
 
     pub(super) fn write(&mut self, line: &[u8]) -> io::Result<()> {
-        self.to.write_all(line)
+        match &mut self.to {
+            To::File(file) => file.write_all(line),
+            To::Stdout(stdout) => stdout.write_all(line),
+        }
+    }
+
+    /// Checks that the rows are at the path of the file.
+    pub(super) fn finish(&self) -> Result<(), Error> {
+        let To::File(file) = &self.to else {
+            return Ok(());
+        };
+        let written = file.try_clone().and_then(Handle::from_file).map_err(|error| self.writing(error))?;
+        match Handle::from_path(&self.path) {
+            Ok(found) if found == written => Ok(()),
+            _ => Err(Error::of(
+                Kind::Io,
+                format!(
+                    "{}: the file was removed or replaced while rows were written to it; run the sweep again",
+                    self.path.display()
+                ),
+            )),
+        }
     }
 
     /// Converts an error of [`write`](SweepFile::write).
@@ -76,21 +104,7 @@ fn create(path: &Path) -> Result<File, Error> {
             )),
             _ => Error::writing(path)(error),
         })
-        .and_then(|file| alone(file, path))
-}
-
-/// Locks a file until the end of the sweep, which is that of the process.
-fn alone(file: File, path: &Path) -> Result<File, Error> {
-    match FileExt::try_lock(&file) {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::new(format!(
-            "{}: another sweep writes this file; wait until it has ended, or name another path",
-            path.display()
-        ))),
-        // Not all file systems have locks.
-        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(file),
-        Err(TryLockError::Error(error)) => Err(Error::writing(path)(error)),
-    }
+        .and_then(|file| lock(&file, path).map(|()| file))
 }
 
 /// Opens a file behind the rows of an earlier sweep.
@@ -101,7 +115,8 @@ fn go_on(path: &Path, args: &SweepArgs, sweep: &Sweep<'_>, found: &mut Earlier) 
         return Err(Error::new(format!("{path}: expected a file of a sweep, found a pipe or a device; name a file")));
     }
     let opened = File::options().read(true).write(true).open(path);
-    let mut file = alone(opened.map_err(Error::writing(path))?, path)?;
+    let mut file = opened.map_err(Error::writing(path))?;
+    lock(&file, path)?;
     let named = path.display().to_string();
     *found = earlier(BufReader::new(&file), &named, sweep, args.shard)?;
     // The rest is part of a row.

@@ -1,6 +1,6 @@
 //! The folder of a sweep in Parquet, which keeps its rows whatever happens.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::args::SweepArgs;
 use crate::error::Error;
-use crate::output_file::OutputFile;
+use crate::output_file::{OutputFile, lock};
 use crate::temporary;
 
 /// Most time for which rows are in memory alone, where a signal loses them.
@@ -20,6 +20,8 @@ const UNWRITTEN: Duration = Duration::from_secs(1);
 /// The folder of a sweep, all of whose files are whole at any time.
 pub(super) struct SweepFolder {
     path: PathBuf,
+    /// Keeps other sweeps out.
+    _lock: Option<File>,
     /// The part that is filled, and its number.
     part: Part,
     number: usize,
@@ -31,10 +33,16 @@ pub(super) struct SweepFolder {
 impl SweepFolder {
     /// Creates the folder, or goes on behind the rows of the same sweep.
     pub(super) fn open(path: &Path, args: &SweepArgs, sweep: &Sweep<'_>) -> Result<SweepFolder, Error> {
-        let files = if args.resume && path.exists() { files(path)? } else { create(path).map(|()| Vec::new())? };
+        if !(args.resume && path.exists()) {
+            create(path)?;
+        }
+        let lock = locked(path)?;
+        remove_temporary(path)?;
+        let files = files(path)?;
         let earlier = earlier_parts(files.iter().map(|file| read(file)), sweep, args.shard)?;
         Ok(SweepFolder {
             path: path.to_owned(),
+            _lock: lock,
             part: earlier.last,
             number: earlier.full,
             written: Instant::now(),
@@ -123,6 +131,35 @@ fn create(path: &Path) -> Result<(), Error> {
     })
 }
 
+/// Locks a folder; only Unix has locks of folders.
+fn locked(path: &Path) -> Result<Option<File>, Error> {
+    if !cfg!(unix) {
+        return Ok(None);
+    }
+    let folder = open(path).map_err(Error::reading(path))?;
+    lock(&folder, path)?;
+    Ok(Some(folder))
+}
+
+/// Removes the temporary files that a `kill -9` left behind.
+fn remove_temporary(folder: &Path) -> Result<(), Error> {
+    let names = names(folder)?;
+    let mut temporary = names.iter().filter(|name| is_temporary(name)).map(|name| folder.join(name));
+    temporary.try_for_each(|path| fs::remove_file(&path).map_err(Error::writing(&path)))
+}
+
+fn is_temporary(name: &str) -> bool {
+    name.starts_with(".part-") && name.ends_with(".tmp")
+}
+
+/// Returns the names of all files of a folder.
+fn names(folder: &Path) -> Result<Vec<String>, Error> {
+    let entries =
+        fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(Error::reading(folder))?;
+    let names = entries.iter().map(|entry| entry.file_name());
+    Ok(names.map(|name| name.to_string_lossy().into_owned()).collect())
+}
+
 /// Writes a part, whole or not at all.
 pub(super) fn write(part: &Part, folder: &Path, number: usize) -> Result<(), Error> {
     let path = folder.join(name(number));
@@ -140,12 +177,8 @@ fn name(number: usize) -> String {
 
 /// Returns the paths of all parts in their order.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries =
-        fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(Error::reading(folder))?;
-    let names = entries.iter().map(|entry| entry.file_name());
-    let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
-    // Temporary files that a `kill -9` leaves behind.
-    names.retain(|name| !(name.starts_with('.') && name.ends_with(".tmp")));
+    let mut names = names(folder)?;
+    names.retain(|name| !is_temporary(name));
     names.sort();
     for (number, found) in names.iter().enumerate() {
         let expected = name(number);

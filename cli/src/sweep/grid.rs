@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rooflut_error::Whole;
-use rooflut_scenario::{Fleet, Scenario, ScenarioFile};
+use rooflut_scenario::{Fleet, PATH_KEYS, Scenario, ScenarioFile};
 use rooflut_sweep::{Axis, Grid};
 use serde_json::Value;
 
@@ -33,6 +33,7 @@ impl FileKeys {
 /// Returns the grid; flags replace keys of the file.
 pub(super) fn grid(args: &SweepArgs) -> Result<(Grid, FileKeys), Error> {
     let axes = args.lists.0.iter().map(|(key, texts)| axis(key, texts)).collect::<Result<Vec<_>, Error>>()?;
+    args.untrusted.check_use(args.path.as_deref())?;
     let Some(path) = &args.path else {
         return Ok((Grid::try_new(&Scenario::default(), axes)?, FileKeys::default()));
     };
@@ -50,8 +51,16 @@ pub(super) fn grid(args: &SweepArgs) -> Result<(Grid, FileKeys), Error> {
         axis.map_err(|error| in_file(error.at_line(list.line)))
     });
     let mut all = lists.collect::<Result<Vec<_>, Error>>()?;
+    let keys = FileKeys { path: path.clone(), lines };
+    args.untrusted.check_file(path, &file)?;
+    for axis in all.iter().filter(|axis| PATH_KEYS.contains(&axis.key())) {
+        let grid = Grid::try_new(&Scenario::default(), vec![axis.clone()])?;
+        for index in 0..grid.len() {
+            args.untrusted.check(path, &grid.scenario(index)?).map_err(|error| keys.place(error))?;
+        }
+    }
     all.extend(axes);
-    Ok((Grid::try_new(file.scenario(), all)?, FileKeys { path: path.clone(), lines }))
+    Ok((Grid::try_new(file.scenario(), all)?, keys))
 }
 
 /// Returns the fleets of files.

@@ -49,7 +49,7 @@ pub(super) fn run(
         out if out.exists() => {
             return Err(Error::new(format!("{} already exists; name another path", out.display())));
         }
-        out => OutputFile::beside(out, out)?,
+        out => OutputFile::alone(out, out)?,
     };
     let rows = merge(opened, |line| file.write_all(line).map_err(Error::writing(out)))?;
     file.finish()?;

@@ -99,7 +99,7 @@ impl<'o> SweepOut<'o> {
     /// Writes what is left.
     pub(super) fn finish(&mut self) -> Result<(), Ended> {
         match self {
-            SweepOut::Csv(_) => Ok(()),
+            SweepOut::Csv(file) => Ok(file.finish()?),
             #[cfg(feature = "parquet")]
             SweepOut::Parquet(folder) => Ok(folder.finish()?),
         }

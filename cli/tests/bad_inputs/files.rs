@@ -1,6 +1,7 @@
 //! Files of something else.
 
-use std::fs;
+use std::fs::{self, File};
+use std::process::Command;
 
 use crate::READERS;
 use crate::bounded::{Place, check_all};
@@ -42,6 +43,26 @@ fn a_path_without_a_file_is_refused_by_every_reader() {
         let arguments: Vec<String> = words(reader, path);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         place.complaint(&arguments)
+    });
+}
+
+#[test]
+fn a_large_file_and_a_pipe_that_nothing_writes_to_are_refused_by_every_reader() {
+    let kinds = ["large", "pipe"];
+    let cases: Vec<_> = (kinds.iter()).flat_map(|kind| READERS.iter().map(move |reader| (*kind, *reader))).collect();
+    check_all(&cases, |&(kind, reader)| {
+        let place = Place::new();
+        // Models end with .json.
+        let path = place.path("file.json");
+        if kind == "large" {
+            File::create(&path).and_then(|file| file.set_len(3 << 30)).expect("a sparse file");
+        } else {
+            assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo starts").success());
+        }
+        let arguments: Vec<String> = words(reader, path.to_str().expect("UTF-8"));
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let complaint = place.complaint(&arguments)?;
+        Some(format!("{kind}: {complaint}"))
     });
 }
 

@@ -8,6 +8,8 @@ mod exit_codes;
 mod fits;
 mod fleets;
 mod fuzz_corpus;
+#[cfg(feature = "parquet")]
+mod killed;
 mod library;
 mod links;
 mod lists;

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// Time in which a pipe must be opened by the program at its other end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// Maximum length of a line of a file that is read line by line, bytes.
+pub const MAX_LINE: u64 = 1 << 20;
+
 /// Opens the file at `path`, or a pipe.
 ///
 /// # Errors
@@ -60,6 +63,8 @@ pub enum Whole {
     Report,
     /// Results of benchmarks, metrics and logs.
     Measured,
+    /// A published table.
+    Table,
 }
 
 impl Whole {
@@ -90,7 +95,7 @@ impl Whole {
         match self {
             Whole::Report => 256 << 20,
             // Results of a benchmark may have each token of each request.
-            Whole::Measured => 1 << 30,
+            Whole::Measured | Whole::Table => 1 << 30,
             _ => 64 << 20,
         }
     }
@@ -107,6 +112,7 @@ impl Whole {
             Whole::Command => "a script or a manifest",
             Whole::Report => "a report",
             Whole::Measured => "the result of a benchmark",
+            Whole::Table => "a table",
         };
         let text = format!("expected at most {}, found {found}; is it {kind}?", size(self.limit()));
         io::Error::new(ErrorKind::FileTooLarge, text)

@@ -8,6 +8,6 @@ mod printable;
 pub use error::{
     Error, Key, Kind, Shortage, conflict, key, missing, no_effect, not_json, not_text, reading, setting, split, value,
 };
-pub use file::{Whole, open, open_in_time};
+pub use file::{MAX_LINE, Whole, open, open_in_time};
 pub use nearest::{either, hint, misspelt, nearest};
 pub use printable::is_printable;

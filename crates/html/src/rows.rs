@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use miniz_oxide::deflate::compress_to_vec;
-use rooflut_error::{Error, Kind as ErrorKind};
+use rooflut_error::{Error, Kind as ErrorKind, MAX_LINE};
 use rooflut_report::SCHEMA_VERSION;
 use rooflut_sweep::Front;
 use serde_json::{Map, Value};
@@ -14,8 +14,6 @@ use crate::kind::Kind;
 
 /// Maximum number of rows that a report holds. A file with more is counted and left out.
 pub(crate) const MAX_ROWS: u64 = 200_000;
-/// Maximum length of a line, bytes.
-const MAX_LINE: usize = 1 << 20;
 /// Compression of the rows: of 100,000 requests, level 9 saves 2 % and takes three times as long.
 const LEVEL: u8 = 6;
 
@@ -108,14 +106,15 @@ impl Kept {
 struct Lines<R> {
     source: R,
     /// Bytes since the last line break.
-    length: usize,
+    length: u64,
 }
 
 impl<R: Read> Read for Lines<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(buffer)?;
         let mut last = buffer.iter().take(read).rev();
-        self.length = last.position(|byte| *byte == b'\n').unwrap_or(self.length + read);
+        let behind = last.position(|byte| *byte == b'\n');
+        self.length = behind.map_or(self.length + read as u64, |behind| behind as u64);
         if self.length > MAX_LINE {
             return Err(io::Error::other("expected lines of at most 1 MiB, found a longer one"));
         }

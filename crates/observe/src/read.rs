@@ -1,19 +1,26 @@
 //! Reads a file of any kind.
 
-use std::io::Read;
+use std::io::ErrorKind;
 
-use rooflut_error::Error;
+use rooflut_error::{Error, Whole};
 use rooflut_traces::{Input, Measurement};
 
 use crate::contents::Contents;
 use crate::json::{self, contents};
 use crate::{aiperf, guidellm, inference_perf, inferencex, log, metrics, sglang, steps, vllm};
 
+/// Returns the bytes of a file of this kind, of which few may decompress to many.
+fn decompressed(bytes: &[u8], kind: Whole) -> Result<Vec<u8>, Error> {
+    let read = Input::from(bytes).reader().and_then(|reader| kind.read(reader));
+    read.map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => contents(error.to_string()),
+        _ => contents(format!("cannot decompress: {error}; fetch the file again")),
+    })
+}
+
 /// Reads a file of any kind.
 pub(crate) fn read(bytes: &[u8]) -> Result<(Measurement, Contents), Error> {
-    let mut text = Vec::new();
-    let read = Input::from(bytes).reader().and_then(|mut reader| reader.read_to_end(&mut text));
-    read.map_err(|error| contents(format!("cannot decompress: {error}; fetch the file again")))?;
+    let text = decompressed(bytes, Whole::Measured)?;
     let kind = Measurement::detect(&text).map_err(|error| {
         // The recogniser is that of traces.
         error.map(|text| text.replacen("expected a trace,", "expected what was measured,", 1))
@@ -51,4 +58,26 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(Measurement, Contents), Error> {
 
 fn lines(text: &[u8]) -> Result<String, Error> {
     String::from_utf8(text.to_vec()).map_err(|_| rooflut_error::not_text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_bytes_that_decompress_to_many_are_refused() {
+        // A frame of zstd whose blocks repeat a byte 128 KiB times.
+        let frame = |blocks: u32| {
+            let block = |number| {
+                let header = u32::from(number == blocks) | 1 << 1 | 1 << (17 + 3);
+                [&header.to_le_bytes()[..3], b" ".as_slice()].concat()
+            };
+            let head = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 10 << 3];
+            [head].into_iter().chain((1..=blocks).map(block)).flatten().collect::<Vec<u8>>()
+        };
+        let text = decompressed(&frame(512), Whole::Scenario).unwrap();
+        assert_eq!(text.len(), 64 << 20);
+        let refused = decompressed(&frame(513), Whole::Scenario).unwrap_err();
+        assert_eq!(refused.to_string(), "expected at most 64 MiB, found more; is it a scenario?");
+    }
 }

@@ -1,6 +1,6 @@
 //! Scenarios of the settings that some servers have of their own.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rooflut_error::{Error, not_json};
 use serde_json::{Map, Value};
@@ -65,18 +65,20 @@ impl Part {
 }
 
 impl Server {
-    /// Returns the files that settings of parts of the servers name: tables, data sheets, and the file of a fleet.
-    pub fn part_files(&self) -> Vec<PathBuf> {
+    /// Returns the files that settings of parts of the servers name, with the keys of the parts: tables, data sheets, and
+    /// the file of a fleet.
+    pub(crate) fn part_files(&self) -> Vec<(&'static str, PathBuf)> {
         let fleet = self.fleet.iter();
         let entries = fleet.clone().flat_map(Fleet::entries).flat_map(|entry| entry.part.settings());
-        let pools = [&self.prefill, &self.decode].into_iter().flatten().flatten();
-        let named = entries.chain(pools).filter(|PartSetting { key, value }| match *key {
+        let pools = [("prefill", &self.prefill), ("decode", &self.decode)];
+        let pools = pools.into_iter().flat_map(|(key, part)| part.iter().flatten().map(move |setting| (key, setting)));
+        let named = entries.map(|setting| ("fleet", setting)).chain(pools).filter(|(_, setting)| match setting.key {
             "tables" => true,
-            "gpu" => names_file(value),
+            "gpu" => names_file(&setting.value),
             _ => false,
         });
-        let named = named.map(|setting| PathBuf::from(&setting.value));
-        named.chain(fleet.filter_map(Fleet::path).map(Path::to_owned)).collect()
+        let named = named.map(|(key, setting)| (key, PathBuf::from(&setting.value)));
+        named.chain(fleet.filter_map(Fleet::path).map(|path| ("fleet", path.to_owned()))).collect()
     }
 }
 

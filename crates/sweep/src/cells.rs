@@ -4,13 +4,11 @@ use std::io::{BufRead, Read};
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord};
-use rooflut_error::{Error, Kind as ErrorKind, not_text, reading};
+use rooflut_error::{Error, Kind as ErrorKind, MAX_LINE, not_text, reading};
 
 use crate::column::kinds;
 use crate::kind::Kind;
 
-/// Maximum length of a line, bytes.
-const MAX_LINE: usize = 1 << 20;
 /// Maximum number of characters of a cell that an error quotes.
 const MAX_QUOTED: usize = 60;
 
@@ -26,9 +24,8 @@ pub(crate) type Named = (String, Kind);
 /// Reads a line with its end; an empty one at the end of the file. `file` and `number` name it in errors.
 pub(crate) fn read_line(csv: &mut impl BufRead, file: &str, number: u64) -> Result<Vec<u8>, Error> {
     let mut line = Vec::new();
-    let longer = MAX_LINE as u64 + 1;
-    csv.by_ref().take(longer).read_until(b'\n', &mut line).map_err(reading(Path::new(file)))?;
-    if line.len() > MAX_LINE {
+    csv.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut line).map_err(reading(Path::new(file)))?;
+    if line.len() as u64 > MAX_LINE {
         let text = "expected a line of at most 1 MiB, found a longer one; name a file of a sweep";
         return Err(Error::new(ErrorKind::Contents, text).at_line(number).in_file(Path::new(file)));
     }

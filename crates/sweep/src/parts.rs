@@ -16,10 +16,10 @@ use rooflut_error as error;
 use rooflut_scenario::Error;
 use serde_json::Value;
 
-use crate::keys::cell;
+use crate::keys::{cell, unmarked};
 use crate::kind::Kind;
 use crate::merge::{self, joined, of_another_header};
-use crate::resume::{check, wrong_row};
+use crate::resume::{EarlierRows, wrong_row};
 use crate::shard::Shard;
 use crate::sweep::{Row, Sweep, line};
 
@@ -130,37 +130,39 @@ pub struct EarlierParts {
     pub last: Part,
 }
 
-/// Returns the parts that an earlier sweep of the same grid and shard has left.
+/// Returns the parts that an earlier sweep of the same grid and shard has left. Their rows are checked as those of
+/// [`earlier`](crate::earlier).
 ///
 /// # Errors
-/// Rows of another grid or shard, and parts that are not full before the last.
+/// Errors of [`earlier`](crate::earlier), and parts that are not full before the last.
 pub fn earlier_parts(
     parts: impl IntoIterator<Item = Result<(String, Part), Error>>,
     sweep: &Sweep<'_>,
     shard: Shard,
 ) -> Result<EarlierParts, Error> {
-    let mut found = EarlierParts { rows: 0, full: 0, last: Part::of(sweep) };
+    const ANOTHER: &str = "name another folder";
+    const REMOVE: &str = "remove this file and those behind it, then resume";
+    let mut rows = EarlierRows::new(sweep, shard);
+    let (mut full, mut last, mut named) = (0, Part::of(sweep), String::new());
     for part in parts {
         let (file, part) = part?;
-        let refuse =
-            |line: usize, problem: String| wrong_row(&file, line as u64 + 1, format!("{problem}; name another folder"));
-        if !found.last.rows.is_empty() {
-            let problem = "expected only full parts before the last one".to_owned();
-            return Err(refuse(0, problem));
+        let refuse = |problem: &str| wrong_row(&file, 1, format!("{problem}; {ANOTHER}"));
+        if !last.rows.is_empty() {
+            return Err(refuse("expected only full parts before the last one"));
         }
-        if part.columns != found.last.columns || part.rows.len() > Part::ROWS {
-            let problem = "expected the columns of this sweep and at most 1000 rows".to_owned();
-            return Err(refuse(0, problem));
+        if part.columns != last.columns || part.rows.len() > Part::ROWS {
+            return Err(refuse("expected the columns of this sweep and at most 1000 rows"));
         }
-        for (number, row) in part.rows.iter().enumerate() {
-            let problem = "expected a row of a sweep".to_owned();
-            let start = start(row).ok_or_else(|| refuse(number, problem))?;
-            check(start, found.rows, sweep, shard).map_err(|problem| refuse(number, problem))?;
-            found.rows += 1;
+        for (number, row) in (1..).zip(&part.rows) {
+            rows.next(row.csv()?)?.map_err(|problem| problem.at(&file, number, ANOTHER, REMOVE))?;
         }
-        if part.is_full() { found.full += 1 } else { found.last = part }
+        named = file;
+        if part.is_full() { full += 1 } else { last = part }
     }
-    Ok(found)
+    let found = rows.rows;
+    let number = if last.rows.is_empty() { Part::ROWS } else { last.rows.len() };
+    rows.finish()?.map_err(|problem| problem.at(&named, number as u64, ANOTHER, REMOVE))?;
+    Ok(EarlierParts { rows: found, full, last })
 }
 
 /// Passes on the rows of all shards, in the order of the grid and in the parts of a sweep without shards. Returns the
@@ -365,7 +367,7 @@ fn value(field: &Field) -> Value {
         Field::Bool(value) => (*value).into(),
         Field::Long(value) => (*value).into(),
         Field::Double(value) => (*value).into(),
-        Field::Str(value) => value.as_str().into(),
+        Field::Str(value) => unmarked(value).into(),
         _ => Value::Null,
     }
 }

@@ -266,6 +266,30 @@ fn a_row_with_a_wrong_cell_is_rejected_with_its_line_and_column() {
     }
 }
 
+#[test]
+fn a_changed_figure_is_found_in_the_rows_that_are_simulated_again() {
+    let sweep = sweep(&[("tp", "1,3"), ("rate", "1..9:1")]).expect("a sweep");
+    let whole = csv(&sweep, Shard::WHOLE, 0, 1);
+    let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+    // The number of requests that are completed.
+    let more = |line: &str| line.replacen(",60,60,", ",60,59,", 1);
+    let resumed = |rows: usize, changed_row: usize| {
+        let csv = changed(&lines[..=rows].concat(), changed_row + 1, more);
+        assert_ne!(csv, lines[..=rows].concat());
+        earlier(csv.as_slice(), "x.csv", &sweep, Shard::WHOLE).map(|found| found.rows)
+    };
+    for (rows, row) in [(9, 1), (9, 9), (5, 5), (1, 1)] {
+        let found = resumed(rows, row).expect_err("a changed row").to_string();
+        let expected = format!(
+            "x.csv:{}: completed: expected \"60\", found \"59\": this row was changed, others may be, too; name another file",
+            row + 1
+        );
+        assert_eq!(found, expected);
+    }
+    // Other rows are not simulated again.
+    assert_eq!(resumed(9, 5), Ok(9));
+}
+
 #[cfg(feature = "plot")]
 #[test]
 fn a_chart_names_the_line_and_column_of_a_wrong_cell() {
@@ -393,6 +417,31 @@ mod parquet {
         assert!(message.contains("expected row 1 of shard 1/1"), "{message}");
         let message = refused(&[&files[..], &files[1..]].concat());
         assert!(message.contains("expected only full parts before the last one"), "{message}");
+        let changed = |number: usize, column: &str, cell: &str| {
+            let mut part = Part::of(&sweep);
+            let place = sweep.columns().iter().position(|of| of.0 == column).expect(column);
+            let text = String::from_utf8(text.clone()).expect("UTF-8");
+            for (line, of) in text.lines().skip(1).take(1_000).zip(1..) {
+                let mut cells: Vec<&str> = line.split(',').collect();
+                if of == number {
+                    cells[place] = cell;
+                }
+                part.push(sweep.row_of_csv(cells.join(",").as_bytes()).expect("a row"));
+            }
+            let mut file = Vec::new();
+            part.write(&mut file).expect("a file");
+            file
+        };
+        assert_eq!(earlier(&[changed(7, "completed", "1")]).expect("it is not simulated again").rows, 1_000);
+        let message = refused(&[changed(7, "rate", "8.0")]);
+        let expected =
+            "part 0:7: rate: expected \"7.0\", found \"8.0\"; remove this file and those behind it, then resume";
+        assert_eq!(message, expected);
+        for number in [1, 100] {
+            let message = refused(&[changed(number, "completed", "1")]);
+            let expected = format!("part 0:{number}: completed: expected \"2\", found \"1\": this row was changed");
+            assert!(message.starts_with(&expected), "{message}");
+        }
         let message = refused(&[b"CSV".to_vec()]);
         assert!(message.contains("expected a part of a sweep"), "{message}");
         // Shards of several parts.

@@ -36,6 +36,7 @@ pub(crate) fn failure(error: io::Error) -> Error {
         | io::ErrorKind::Other => {
             format!("cannot decompress: {cause}; the file is cut off or damaged: fetch it again")
         }
+        io::ErrorKind::FileTooLarge => return contents(error.to_string()),
         io::ErrorKind::StorageFull => {
             format!("cannot keep a copy of the pipe: {cause}; set TMPDIR to a folder with more room")
         }

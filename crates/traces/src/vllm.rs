@@ -6,7 +6,7 @@ use std::{mem, vec};
 use rooflut::sim::Request;
 use rooflut::sim::load::Arrivals;
 use rooflut::units::Seconds;
-use rooflut_error::Error;
+use rooflut_error::{Error, Whole};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -51,9 +51,8 @@ pub(crate) struct Results {
 impl Results {
     /// Reads the one result of a file.
     pub(crate) fn open(input: &Input) -> Result<Results, Error> {
-        let mut text = Vec::new();
-        let read = input.reader().and_then(|mut file| file.read_to_end(&mut text));
-        read.map_err(failure)?;
+        // Few bytes may decompress to many.
+        let mut text = input.reader().and_then(|file| Whole::Measured.read(file)).map_err(failure)?;
         quote_infinities(&mut text);
         let mut records = Records::in_memory(input, text);
         let results = match records.next()? {

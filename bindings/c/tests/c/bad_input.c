@@ -46,7 +46,7 @@ static void texts(void) {
   EXPECT(rooflut_model_find(NULL, 3, &out, &error), ROOFLUT_CODE_POINTER, "name: expected a pointer, found null");
   EXPECT(rooflut_model_find("llama-3.1-8b", 12, NULL, &error), ROOFLUT_CODE_POINTER, "model: expected a pointer, found null");
   EXPECT(rooflut_model_find("\xff\xfe", 2, &out, &error), ROOFLUT_CODE_UTF8, "name: expected UTF-8");
-  EXPECT(rooflut_model_find("x", SIZE_MAX, &out, &error), ROOFLUT_CODE_LENGTH, "name: expected entries that fit");
+  EXPECT(rooflut_model_find("x", SIZE_MAX, &out, &error), ROOFLUT_CODE_LENGTH, "name: expected a text of at most 256 MiB");
   EXPECT(rooflut_model_find("llama-3.1-9b", 12, &out, &error), ROOFLUT_CODE_REFUSED, "nearest: llama-3.1-8b");
   EXPECT(rooflut_model_find("", 0, &out, NULL), ROOFLUT_CODE_REFUSED, "");
   EXPECT(rooflut_tables_find("h101", 4, &out, &error), ROOFLUT_CODE_REFUSED, "nearest: h100");
@@ -55,6 +55,9 @@ static void texts(void) {
   EXPECT(rooflut_tables_load("/none\0xistent", 13, &out, &error), ROOFLUT_CODE_REFUSED, "path: /none xistent: expected");
   RooflutConfigFiles files = {.name = "m", .name_length = 1, .config = "[1]", .config_length = 3};
   EXPECT(rooflut_model_read(&files, &out, &error), ROOFLUT_CODE_REFUSED, "config: ");
+  files.config_length = ((size_t)256 << 20) + 1;
+  EXPECT(rooflut_model_read(&files, &out, &error), ROOFLUT_CODE_LENGTH, "config: expected a text of at most 256 MiB");
+  files.config_length = 3;
   files.assume_llama = 7;
   EXPECT(rooflut_model_read(&files, &out, &error), ROOFLUT_CODE_VALUE, "assume_llama: expected 0 or 1, found 7");
   EXPECT(rooflut_model_read(NULL, &out, &error), ROOFLUT_CODE_POINTER, "files: ");

@@ -7,11 +7,11 @@ mod parquet;
 mod source;
 pub(crate) mod value;
 
-use std::fs;
 use std::path::Path;
 
 use rooflut::hardware::gpus;
 use rooflut::table::sets;
+use rooflut_error::Whole;
 use rooflut_import::{Answers, FloorRows, GpuSheet, MeasuredGpu, import};
 
 use self::destination::Destination;
@@ -77,7 +77,8 @@ fn gpu(set: &SetArgs) -> Result<Option<MeasuredGpu>, Error> {
 }
 
 fn sheet(path: &Path) -> Result<GpuSheet, Error> {
-    let text = fs::read_to_string(path).map_err(Error::reading(path))?;
+    let text = Whole::DataSheet.open(path).map_err(Error::reading(path))?;
+    let text = String::from_utf8(text).map_err(|_| Error::in_file(path, None, rooflut_error::not_text()))?;
     Ok(GpuSheet::parse(&path.display().to_string(), &text)?)
 }
 

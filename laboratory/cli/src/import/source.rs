@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use rooflut_error::Whole;
 use rooflut_import::{Answers, Content, Layout, NotImported, Source, SourceTable, foreign_files};
 
 #[cfg(feature = "parquet")]
@@ -180,7 +181,7 @@ const LFS: &[u8] = b"version https://git-lfs";
 
 fn is_lfs_pointer(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
-    let file = fs::File::open(path)?;
+    let file = rooflut_error::open(path)?;
     file.take(LFS.len() as u64).read_to_end(&mut start)?;
     Ok(start == LFS)
 }
@@ -214,7 +215,7 @@ fn rows(file: &SourceFile) -> Result<usize, Error> {
 }
 
 fn csv(file: &SourceFile) -> Result<SourceTable, Error> {
-    let bytes = fs::read(&file.path).map_err(Error::reading(&file.path))?;
+    let bytes = Whole::Table.open(&file.path).map_err(Error::reading(&file.path))?;
     Ok(SourceTable::of_csv(&file.named, &bytes)?)
 }
 

@@ -1,0 +1,140 @@
+//! Processes that are killed leave what the next one goes on with, and nothing else under its name.
+#![cfg(target_os = "linux")] // where a folder has a lock
+#![allow(clippy::expect_used, reason = "helpers of tests fail as tests do")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::{failure, new_path, rooflut, success};
+
+/// A grid that takes some time, and two files of Parquet.
+const GRID: &str = "sweep --requests 3 --tp 1,2 --rate 1..520";
+
+/// Files of a folder by name, or the one file.
+fn contents(path: &str) -> BTreeMap<String, Vec<u8>> {
+    let path = Path::new(path);
+    let named =
+        |path: &Path| (path.file_name().expect("a name").display().to_string(), fs::read(path).expect("a file"));
+    if path.is_file() {
+        return [("rows".to_owned(), fs::read(path).expect("a file"))].into();
+    }
+    fs::read_dir(path).expect("a folder").map(|entry| named(&entry.expect("an entry").path())).collect()
+}
+
+fn start(line: &str) -> Child {
+    let mut command = rooflut(line);
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
+}
+
+/// Kills a process after some time, unless it has ended; returns whether it had.
+fn kill(mut child: Child, after: Duration) -> bool {
+    let until = Instant::now() + after;
+    while Instant::now() < until {
+        thread::yield_now();
+    }
+    let ended = child.try_wait().expect("a process").is_some_and(|status| status.success());
+    child.kill().expect("it is killed");
+    child.wait().expect("it ends");
+    ended
+}
+
+/// Kills a sweep at so many moments of its first half, and lets it go on each time.
+fn killed_and_resumed(name: &str, kills: u32) {
+    let (folder, whole) = new_path(&format!("whole-{name}"));
+    let out = folder.path().join(name).display().to_string();
+    let began = Instant::now();
+    success(&format!("{GRID} --out {whole}"));
+    let (lasts, whole) = (began.elapsed(), contents(&whole));
+    let go_on = format!("{GRID} --out {out} --resume");
+    let mut sweeps = 0;
+    for number in 1..=kills {
+        // Moments that are spread evenly, in no order.
+        let moment = (0.618_034 * f64::from(number)).fract();
+        if kill(start(&go_on), lasts.mul_f64(0.5 * moment)) {
+            assert!(contents(&out) == whole, "after {number} of {kills}");
+            let path = Path::new(&out);
+            let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+            removed.expect("a file or folder");
+            sweeps += 1;
+        }
+    }
+    success(&go_on);
+    assert!(contents(&out) == whole, "after {sweeps} whole ones");
+}
+
+#[test]
+fn a_killed_sweep_goes_on_to_the_same_bytes() {
+    killed_and_resumed("out.csv", 2);
+    killed_and_resumed("out.parquet", 2);
+}
+
+#[test]
+#[ignore = "slow: sweeps are killed at 100 moments"]
+fn sweeps_killed_at_a_hundred_moments_go_on_to_the_same_bytes() {
+    killed_and_resumed("out.csv", 50);
+    killed_and_resumed("out.parquet", 50);
+}
+
+#[test]
+fn a_killed_run_leaves_nothing_under_the_names_of_its_outputs() {
+    let (folder, out) = new_path("out.csv");
+    let perfetto = folder.path().join("out.json");
+    let line = format!("run --requests 2000000 --steps-out {out} --perfetto {}", perfetto.display());
+    for number in 1..=5 {
+        assert!(!kill(start(&line), Duration::from_millis(60 * number)), "too fast");
+        assert!(!Path::new(&out).exists() && !perfetto.exists());
+    }
+}
+
+#[test]
+fn a_second_sweep_of_a_folder_is_refused() {
+    let (_folder, out) = new_path("out.parquet");
+    success(&format!("{GRID} --out {out} --shard 1/520"));
+    let lock = File::open(&out).expect("a folder");
+    fs4::FileExt::lock(&lock).expect("a lock");
+    let message = failure(&format!("{GRID} --out {out} --shard 1/520 --resume"));
+    assert!(message.contains("out.parquet: another process writes to it; wait until it has ended"), "{message}");
+    drop(lock);
+    success(&format!("{GRID} --out {out} --shard 1/520 --resume"));
+}
+
+#[test]
+fn a_second_writer_of_a_file_is_refused_until_the_first_has_ended() {
+    let (folder, out) = new_path("out.csv");
+    let child = start(&format!("run --requests 2000000 --steps-out {out}"));
+    while fs::read_dir(folder.path()).expect("a folder").next().is_none() {
+        thread::yield_now();
+    }
+    let second = format!("run --requests 2 --steps-out {out}");
+    let message = failure(&second);
+    assert!(message.contains("out.csv: another process writes to it; wait until it has ended"), "{message}");
+    assert!(!kill(child, Duration::ZERO), "too fast");
+    // The temporary file of the first is there, and has no lock.
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    success(&second);
+    assert!(Path::new(&out).exists());
+}
+
+#[test]
+fn a_sweep_whose_folder_is_lost_says_so() {
+    for (name, said) in [
+        ("out.csv", "out.csv: the file was removed or replaced while rows were written to it; run the sweep again"),
+        ("out.parquet", "part-000000.parquet: No such file or directory"),
+    ] {
+        let (folder, out) = new_path(name);
+        let child = start(&format!("sweep --requests 2000 --tp 1,2 --rate 1..60 --out {out}"));
+        while !Path::new(&out).exists() {
+            thread::yield_now();
+        }
+        // A file is whole at any time, so it may appear while the folder is removed.
+        while fs::remove_dir_all(folder.path()).is_err() {}
+        let output = child.wait_with_output().expect("it ends");
+        let message = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains(said), "{message}");
+    }
+}
