@@ -1,9 +1,8 @@
 //! How requests enter and leave a server.
 
 use super::{RequestId, Server, ServerEvent};
-use crate::sim::config::Role;
 use crate::sim::load::arrived::Arrived;
-use crate::sim::{Outcome, Rejection, Request, RequestRecord};
+use crate::sim::{Outcome, Rejection, Request, RequestRecord, Role};
 
 impl<M> Server<M> {
     /// Adds a request that arrives now to the queue; rejects it if it can never be served, its client has given up, or
@@ -12,10 +11,11 @@ impl<M> Server<M> {
     fn receive(&mut self, mut arrived: Arrived) -> Result<(), Rejection> {
         arrived.with_kv = self.config.role == Role::Decode;
         let checked = match self.config.role {
-            Role::Whole => self.config.check(&arrived.request),
+            Role::Whole | Role::Prefill => self.config.check(&arrived.request),
             // It was checked before its prompt was computed.
             Role::Decode => Ok(()),
         };
+        self.check_cancelled(arrived.index)?;
         checked.and_then(|()| self.check_client(&arrived.request)).and_then(|()| self.check_queue())?;
         let output_tokens = self.config.served_output(&arrived.request);
         self.totals.truncated += u64::from(output_tokens < arrived.request.output_tokens);
@@ -44,9 +44,13 @@ impl<M> Server<M> {
         }
     }
 
-    /// Aborts the requests whose clients have given up by now, then receives those that have arrived.
+    /// Aborts the requests that were cancelled or whose clients have given up by now, then receives those that have
+    /// arrived.
     #[inline]
     pub(in crate::sim) fn take_arrivals(&mut self) {
+        if !self.cancelled.is_empty() {
+            self.abort_cancelled();
+        }
         if let Some(patience_ns) = self.config.patience_ns {
             self.abort_abandoned(patience_ns);
         }
@@ -95,7 +99,7 @@ impl<M> Server<M> {
         self.report_rejected(index, request, reason);
     }
 
-    fn report_rejected(&mut self, index: usize, request: Request, reason: Rejection) {
+    pub(super) fn report_rejected(&mut self, index: usize, request: Request, reason: Rejection) {
         self.totals.rejected(reason);
         self.events.push(ServerEvent::Finished {
             id: RequestId(index),
@@ -118,6 +122,9 @@ impl<M> Server<M> {
             if let Some(record) = self.scheduler.retire(admitted, at_ns, self.replica) {
                 self.totals.served(&record);
                 self.queued_tokens -= record.request.tokens();
+                if !self.cancelled.is_empty() {
+                    self.cancelled.remove(&index);
+                }
                 let id = RequestId(index);
                 self.events.push(ServerEvent::Finished { id, at_ns, record });
             }
