@@ -1,4 +1,4 @@
-//! What a prefill server knows of a request, and the record of both stages.
+//! The prefill result of a request, and the record of both stages.
 
 use crate::sim::{KvTransfer, Outcome, Request, RequestRecord, Timing};
 

@@ -16,7 +16,8 @@ impl<M> Server<M> {
     /// Its KV blocks are freed; full ones of tokens that were computed stay in the prefix cache. A step that is fixed
     /// already ([`OneStepAhead`](crate::engine::Scheduling::OneStepAhead), pipeline stages) computes its tokens in vain,
     /// drafts included; they count as [`overrun_requests`](crate::sim::StepRecord::overrun_requests). A request that the
-    /// API server still has reaches the engine and is cancelled there. Costs O(requests of the server).
+    /// API server still has reaches the engine and is cancelled there. Of separate prefill and decode servers, cancel it on
+    /// the one that has it; between them, on the link, it is on none. Costs O(requests of the server).
     ///
     /// # Errors
     /// [`ServerError::UnknownRequest`] for a request that was never pushed, has finished, or was cancelled before. The

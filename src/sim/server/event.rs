@@ -64,7 +64,8 @@ pub struct StepOutcome<'s> {
     /// Requests with output tokens in this step and the number of their tokens: 1, or more with speculative
     /// decoding.
     pub tokens: &'s [(RequestId, u32)],
-    /// Requests that were preempted when the step was scheduled, or since the previous step.
+    /// Requests that were preempted when the step was scheduled, or since the previous step; some may have been cancelled
+    /// since.
     pub preempted: &'s [RequestId],
     /// First tokens, finished requests, and rejections at the start of the step.
     pub events: &'s [ServerEvent],

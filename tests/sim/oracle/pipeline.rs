@@ -34,6 +34,8 @@ pub(crate) fn run(
         let has_requests = |scheduler: &Scheduler| scheduler.has_requests() || scheduler.queued() > 0;
         let is_busy = |queue: &VecDeque<Batch>| queue.iter().any(|batch| !batch.plan.is_empty());
         if !has_requests(&scheduler) && !is_busy(&queue) {
+            // Batches without work, after which a request was cancelled.
+            queue.clear();
             match next_arrival_ns {
                 Some(arrival_ns) => now_ns = arrival_ns,
                 None => break,
