@@ -33,9 +33,8 @@ pub(crate) fn assert_same(mut expected: oracle::Run, seen: &Seen, totals: &Total
     assert_eq!(totals.preemptions, expected.preemptions);
     let preempted: u64 = seen.steps.iter().map(|step| u64::from(step.preempted)).sum();
     // No step may follow the preemption of a request that is aborted.
-    let is_aborted = |outcome: &&Outcome| {
-        matches!(outcome, Outcome::Rejected(Rejection::Abandoned { .. } | Rejection::Cancelled))
-    };
+    let is_aborted =
+        |outcome: &&Outcome| matches!(outcome, Outcome::Rejected(Rejection::Abandoned { .. } | Rejection::Cancelled));
     let aborted = expected.outcomes.iter().filter(is_aborted).count() as u64;
     assert!((preempted..=preempted + aborted).contains(&totals.preemptions));
     if config.kv_groups.limited == 0 {

@@ -122,7 +122,8 @@ impl Arrivals<'_> {
 
     fn of<'r>(requests: &'r [Request], config: SimConfig, cancels: &[Cancel], run: &mut Run) -> Arrivals<'r> {
         // Requests that are cancelled before they arrive never do.
-        let never = |index: usize| cancels.iter().any(|(at_ns, of)| *of == index && requests[index].arrival_ns > *at_ns);
+        let never =
+            |index: usize| cancels.iter().any(|(at_ns, of)| *of == index && requests[index].arrival_ns > *at_ns);
         for index in (0..requests.len()).filter(|index| never(*index)) {
             run.outcomes[index] = Outcome::Rejected(Rejection::Cancelled);
         }
