@@ -57,9 +57,11 @@ impl<M> Server<M> {
         }
     }
 
-    /// Checks that a request that reaches the engine was not cancelled before.
-    pub(super) fn check_cancelled(&mut self, index: usize) -> Result<(), Rejection> {
-        let was_cancelled = !self.cancelled.is_empty() && self.cancelled.remove(&index);
-        if was_cancelled { Err(Rejection::Cancelled) } else { Ok(()) }
+    /// Leaves the requests that the current step completes as they are: they were cancelled while it was in flight.
+    #[cold]
+    pub(super) fn keep_finished(&mut self) {
+        for (index, _) in &self.current.finished {
+            self.cancelled.remove(index);
+        }
     }
 }

@@ -15,7 +15,6 @@ impl<M> Server<M> {
             // It was checked before its prompt was computed.
             Role::Decode => Ok(()),
         };
-        self.check_cancelled(arrived.index)?;
         checked.and_then(|()| self.check_client(&arrived.request)).and_then(|()| self.check_queue())?;
         let output_tokens = self.config.served_output(&arrived.request);
         self.totals.truncated += u64::from(output_tokens < arrived.request.output_tokens);
@@ -63,6 +62,10 @@ impl<M> Server<M> {
     fn take_due(&mut self) {
         while let Some(arrived) = self.inbox.take(self.now_ns) {
             let Arrived { index, request, .. } = arrived;
+            if !self.cancelled.is_empty() && self.cancelled.remove(&index) {
+                self.report_rejected(index, request, Rejection::Cancelled);
+                continue;
+            }
             if let Err(reason) = self.receive(arrived) {
                 self.report_rejected(index, request, reason);
             }
@@ -117,14 +120,14 @@ impl<M> Server<M> {
     }
 
     fn retire_all(&mut self) {
+        if !self.cancelled.is_empty() {
+            self.keep_finished();
+        }
         let at_ns = self.now_ns;
         for &(index, admitted) in &self.current.finished {
             if let Some(record) = self.scheduler.retire(admitted, at_ns, self.replica) {
                 self.totals.served(&record);
                 self.queued_tokens -= record.request.tokens();
-                if !self.cancelled.is_empty() {
-                    self.cancelled.remove(&index);
-                }
                 let id = RequestId(index);
                 self.events.push(ServerEvent::Finished { id, at_ns, record });
             }
