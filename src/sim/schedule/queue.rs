@@ -117,10 +117,10 @@ impl Queue {
     /// Removes the first request.
     pub(crate) fn pop(&mut self) -> Option<Sequence> {
         self.convert_first();
-        let (rank, sequence) = self.sequences.pop_first()?;
-        if let Some(clients) = &mut self.clients {
-            clients.remove(&(sequence.request.arrival_ns, rank));
-        }
+        let first = self.sequences.first_entry()?;
+        let rank = *first.key();
+        let sequence = first.remove();
+        self.forget_client(sequence.request.arrival_ns, rank);
         Some(sequence)
     }
 
@@ -143,10 +143,16 @@ impl Queue {
             Some(arrived) => Sequence::new(arrived, self.block_size),
             None => self.sequences.remove(&rank)?,
         };
-        if let Some(clients) = &mut self.clients {
-            clients.remove(&(sequence.request.arrival_ns, rank));
-        }
+        self.forget_client(sequence.request.arrival_ns, rank);
         Some(sequence)
+    }
+
+    /// Notes that the client of a request no longer waits.
+    #[inline]
+    fn forget_client(&mut self, arrival_ns: u64, rank: Rank) {
+        if let Some(clients) = &mut self.clients {
+            clients.remove(&(arrival_ns, rank));
+        }
     }
 
     /// Returns the rank of a request. Cost: O(n).
