@@ -96,13 +96,13 @@ fn engines(c: &mut Criterion) {
     let simulator = Simulator::try_new(tabulated(), config).expect("sound limits");
     let plain = roofline();
     let steps = serve_all(&simulator, &requests).steps;
-    assert_eq!(plain_engine::run(&plain, config, &requests, &[], |sequence| sequence).steps, steps);
+    assert_eq!(plain_engine::run(&plain, config, &requests, &[], |sequence| sequence, &[]).steps, steps);
     let mut group = c.benchmark_group("engines at batch 256");
     group.throughput(Throughput::Elements(steps));
     group.bench_function("rooflut", |b| b.iter(|| serve_all(&simulator, &requests)));
     group.sample_size(20);
     group.bench_function("straightforward", |b| {
-        b.iter(|| plain_engine::run(&plain, config, &requests, &[], |sequence| sequence));
+        b.iter(|| plain_engine::run(&plain, config, &requests, &[], |sequence| sequence, &[]));
     });
     group.finish();
 }

@@ -33,8 +33,8 @@ func ExampleServer() {
 		var events []rooflut.Event
 		events, err = server.Events(nil)
 		for _, event := range events {
-			if event.Kind == rooflut.EventCompleted {
-				fmt.Println("request", event.Request, "completed in second", event.AtNS/1e9)
+			if event.Kind == rooflut.EventFinished {
+				fmt.Println("request", event.Request, event.Outcome, "in second", event.AtNS/1e9)
 			}
 		}
 	}

@@ -14,3 +14,6 @@ func (c Class) String() string { return C.GoString(C.rooflut_class_name(C.uint32
 
 // String returns the name of the kind, such as "first_token".
 func (k EventKind) String() string { return C.GoString(C.rooflut_event_kind_name(C.uint32_t(k))) }
+
+// String returns the name of the outcome, such as "completed".
+func (o Outcome) String() string { return C.GoString(C.rooflut_outcome_name(C.uint32_t(o))) }

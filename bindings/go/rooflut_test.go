@@ -103,6 +103,22 @@ func TestStepTimesDoNotAllocate(t *testing.T) {
 	}
 }
 
+func TestADecodeServerHasThePromptWhenTheRequestArrives(t *testing.T) {
+	scenario := open(t, "")
+	_, err := scenario.NewServerStage(3)
+	refused(t, err, rooflut.CodeValue, "role: expected 0 to 2")
+	server, err := scenario.NewServerStage(rooflut.RoleDecode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Push(rooflut.Request{ArrivalNS: 7, PromptTokens: 100, OutputTokens: 10}); err != nil {
+		t.Fatal(err)
+	}
+	if record, _, ok, err := server.Step(); err != nil || !ok || record.StartNS != 7 || record.PrefillTokens != 1 {
+		t.Error(record, ok, err)
+	}
+}
+
 func TestAServerServesEveryRequest(t *testing.T) {
 	server, err := open(t, "[server]\nmax_num_seqs = 4").NewServer()
 	if err != nil {
@@ -142,7 +158,7 @@ func TestAServerServesEveryRequest(t *testing.T) {
 	}
 	completed := 0
 	for _, event := range events {
-		if event.Kind == rooflut.EventCompleted {
+		if event.Outcome == rooflut.OutcomeCompleted {
 			completed++
 		}
 	}
@@ -154,6 +170,19 @@ func TestAServerServesEveryRequest(t *testing.T) {
 	refused(t, err, rooflut.CodeValue, "to_ns: expected at least")
 	_, err = server.Push(rooflut.Request{ArrivalNS: math.MaxUint64, PromptTokens: 1, OutputTokens: 1})
 	refused(t, err, rooflut.CodeRefused, "request: it arrives at 18446744073709551615 ns")
+	later, err := server.Push(rooflut.Request{ArrivalNS: 1e18, PromptTokens: 1, OutputTokens: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Cancel(later); err != nil {
+		t.Error(err)
+	}
+	events, err = server.Events(nil)
+	if err != nil || len(events) != 1 || events[0].Request != later || events[0].Kind.String() != "finished" ||
+		events[0].Outcome.String() != "cancelled" {
+		t.Error(events, err)
+	}
+	refused(t, server.Cancel(later), rooflut.CodeValue, "request 50: expected one that was pushed and has not finished")
 	if err := server.Close(); err != nil {
 		t.Error(err)
 	}

@@ -4,6 +4,8 @@ package rooflut
 #include <rooflut.h>
 #cgo noescape server_push
 #cgo nocallback server_push
+#cgo noescape rooflut_server_cancel
+#cgo nocallback rooflut_server_cancel
 #cgo noescape rooflut_server_advance
 #cgo nocallback rooflut_server_advance
 #cgo noescape rooflut_server_state
@@ -67,8 +69,21 @@ type EventKind uint32
 // Kinds of events.
 const (
 	EventFirstToken EventKind = C.ROOFLUT_EVENT_KIND_FIRST_TOKEN // The step that yields the first token has ended.
-	EventCompleted  EventKind = C.ROOFLUT_EVENT_KIND_COMPLETED   // The request was served in full.
-	EventRejected   EventKind = C.ROOFLUT_EVENT_KIND_REJECTED    // The request was rejected.
+	EventFinished   EventKind = C.ROOFLUT_EVENT_KIND_FINISHED    // The last event of the request: Outcome says how it ended.
+)
+
+// Outcome says how a request ended.
+type Outcome uint32
+
+// Outcomes of requests.
+const (
+	OutcomeNone            Outcome = C.ROOFLUT_OUTCOME_NONE               // It has not ended.
+	OutcomeCompleted       Outcome = C.ROOFLUT_OUTCOME_COMPLETED          // It was served in full.
+	OutcomeTooManyKVBlocks Outcome = C.ROOFLUT_OUTCOME_TOO_MANY_KV_BLOCKS // It needs more KV blocks than the server has.
+	OutcomeQueueFull       Outcome = C.ROOFLUT_OUTCOME_QUEUE_FULL         // The queue was full.
+	OutcomeAbandoned       Outcome = C.ROOFLUT_OUTCOME_ABANDONED          // Its client gave up before the first token.
+	OutcomeCancelled       Outcome = C.ROOFLUT_OUTCOME_CANCELLED          // It was cancelled by Cancel.
+	OutcomeOther           Outcome = C.ROOFLUT_OUTCOME_OTHER              // It was rejected for a reason that has no name here.
 )
 
 // Event is an event in the life of a request. Times are nanoseconds from the start; those after AtNS are of completed
@@ -82,6 +97,7 @@ type Event struct {
 	APIOutputNS  uint64 // Delay of its tokens in the API server.
 	Kind         EventKind
 	Preemptions  uint32
+	Outcome      Outcome
 }
 
 // ServerState is the state of a server.
@@ -142,6 +158,30 @@ func (s *Scenario) NewServer() (*Server, error) {
 	return &Server{made}, nil
 }
 
+// Role is the role of a server.
+type Role uint32
+
+// Roles of servers.
+const (
+	RoleWhole   Role = C.ROOFLUT_ROLE_WHOLE   // Prefill and decode.
+	RolePrefill Role = C.ROOFLUT_ROLE_PREFILL // Prefill.
+	RoleDecode  Role = C.ROOFLUT_ROLE_DECODE  // Decode: the KV entries of a prompt are there when the request arrives.
+)
+
+// NewServerStage returns a server of the scenario as one of separate prefill and decode servers, for a router of the
+// caller. Push a request with one output token to a prefill server, and when that has finished the whole request to a
+// decode server, with the time at which its KV entries are there as ArrivalNS. A prefill server delays no outputs in the
+// API server; a decode server has no API server before the engine, no queue limit and no patience of clients.
+func (s *Scenario) NewServerStage(role Role) (*Server, error) {
+	made, err := made(func(out *C.uint64_t, e *C.RooflutError) C.uint32_t {
+		return C.rooflut_server_new_stage(C.uint64_t(s.handle), C.uint32_t(role), out, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Server{made}, nil
+}
+
 // Copy returns a server with the same clock, requests, KV cache and events, which goes on by itself.
 func (s *Server) Copy() (*Server, error) {
 	made, err := made(func(out *C.uint64_t, e *C.RooflutError) C.uint32_t {
@@ -181,6 +221,15 @@ func (s *Server) Push(request Request) (uint64, error) {
 	return uint64(number), failed(code, &e)
 }
 
+// Cancel cancels a request that waits, runs or is still to arrive: its KV blocks are freed, and its last event has
+// OutcomeCancelled. It takes effect at the next step boundary, and at once for a request that arrives after the current
+// time. A request whose last token comes from the step in flight is served all the same. A number that was never pushed,
+// has finished or was cancelled is an error (CodeValue).
+func (s *Server) Cancel(request uint64) error {
+	var e C.RooflutError
+	return failed(C.rooflut_server_cancel(C.uint64_t(s.handle), C.uint64_t(request), &e), &e)
+}
+
 // Advance moves the clock, runs all steps that begin before, and returns the state then. A step that ends at toNS has
 // ended; no step begins at toNS, so requests that arrive at this time can still be added.
 func (s *Server) Advance(toNS uint64) (ServerState, error) {
@@ -218,6 +267,7 @@ func (s *Server) Events(events []Event) ([]Event, error) {
 				APIOutputNS:  uint64(event.api_output_ns),
 				Kind:         EventKind(event.kind),
 				Preemptions:  uint32(event.preemptions),
+				Outcome:      Outcome(event.outcome),
 			})
 		}
 		if int(length) < len(oldest) {

@@ -4,7 +4,7 @@ mod fit;
 mod role;
 mod validate;
 
-pub(super) use role::Role;
+pub use role::Role;
 
 use crate::engine::{self, EngineStack, Scheduling, SchedulingRules};
 pub use crate::engine::{PrefixCaching, SchedulingPolicy};
@@ -59,7 +59,7 @@ pub struct SimConfig {
     /// Pipeline stages: batches in flight at a time. Those of a request are apart, as its next token needs the last.
     #[cfg_attr(feature = "serde", serde(default = "one"))]
     pub pipeline_parallel_size: u32,
-    /// Role of this server: prefill and decode, or decode only.
+    /// Role of this server: prefill, decode or both.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(in crate::sim) role: Role,
     /// Time per request outside of the engine's steps (HTTP, tokenizer, detokenizer), in nanoseconds. It
@@ -164,6 +164,25 @@ impl SimConfig {
     #[must_use]
     pub const fn with_speculation(mut self, speculation: Speculation) -> SimConfig {
         self.speculation = Some(speculation);
+        self
+    }
+
+    /// Sets the role of the server, and drops the settings that the server of the other role has: a request passes the API
+    /// server, the queue limit and the patience of its client before the prefill server, and the API server delays the
+    /// outputs of the decode server.
+    #[must_use]
+    pub const fn with_role(mut self, role: Role) -> SimConfig {
+        self.role = role;
+        match role {
+            Role::Whole => {}
+            Role::Prefill => self.api_output_ns = 0,
+            Role::Decode => {
+                self.api_server_ns = 0;
+                self.api_token_ns = 0;
+                self.max_waiting = None;
+                self.patience_ns = None;
+            }
+        }
         self
     }
 

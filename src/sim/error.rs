@@ -88,6 +88,11 @@ pub enum ServerError {
     },
     /// A request exceeds a limit of the server.
     NeverServed(Rejection),
+    /// A request to cancel was never pushed, has finished, or was cancelled before.
+    UnknownRequest {
+        /// Number of the request.
+        index: usize,
+    },
     /// A step that the clock cannot hold. The server runs no further step.
     StepTime(StepTimeError),
 }
@@ -103,6 +108,11 @@ impl fmt::Display for ServerError {
             ServerError::TimeBackwards { to_ns, now_ns } => {
                 write!(f, "to_ns: expected at least {now_ns} (now), found {to_ns}; advance to a later time")
             }
+            ServerError::UnknownRequest { index } => write!(
+                f,
+                "request {index}: expected one that was pushed and has not finished, found one that was not pushed, has \
+                 finished, or was cancelled; cancel a request before its last event"
+            ),
             ServerError::NeverServed(reason) => write!(f, "request cannot be served: {reason}"),
             ServerError::StepTime(error) => error.fmt(f),
         }
@@ -155,6 +165,9 @@ pub enum Rejection {
         /// How long the client waited, in nanoseconds from the arrival.
         patience_ns: u64,
     },
+    /// The request was cancelled ([`Server::cancel`](crate::sim::Server::cancel)). It counts as rejected, because it was
+    /// not served.
+    Cancelled,
 }
 
 impl fmt::Display for Rejection {
@@ -177,6 +190,7 @@ impl fmt::Display for Rejection {
             Rejection::Abandoned { patience_ns } => {
                 write!(f, "its client gave up after {patience_ns} ns without a token")
             }
+            Rejection::Cancelled => write!(f, "it was cancelled"),
         }
     }
 }

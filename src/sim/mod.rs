@@ -85,7 +85,8 @@
 //! [`Disaggregated`](cluster::Disaggregated) separate prefill and decode servers. Each server is one engine or several
 //! data-parallel ranks ([`ServerPool`](cluster::ServerPool)), and may be lost for some time
 //! ([`Outage`](cluster::Outage)). A router or a clock of your own drives [`Server`]s directly: it pushes requests,
-//! advances each server to a time and reads the events. See `examples/drive_two_servers.rs` and
+//! advances each server to a time, reads the events and [cancels](Server::cancel) requests. See
+//! `examples/drive_two_servers.rs`, `examples/own_router.rs` for prefill and decode servers, and
 //! `examples/co_simulate.rs`.
 //!
 //! The API server tokenizes one prompt after another (`SimConfig::api_token_ns`); all else that it does before the engine
@@ -109,7 +110,7 @@ mod server;
 mod simulator;
 mod speculation;
 
-pub use config::{PrefixCaching, SchedulingPolicy, SimConfig};
+pub use config::{PrefixCaching, Role, SchedulingPolicy, SimConfig};
 pub use error::{Rejection, ServerError, StepTimeError};
 pub use figures::report::SimReport;
 pub use observer::{Observer, StepRecord};

@@ -221,7 +221,7 @@ pub struct StepRecord {
     /// KV tokens of the decoding requests, new ones included.
     pub kv_tokens: u64,
     /// Decoding requests that have no token in this step, as the drafts of the step before completed them: it was fixed
-    /// before that was known. 0 without speculative decoding one step ahead.
+    /// before that was known, or they were [cancelled](crate::sim::Server::cancel) after it was fixed.
     pub overrun_requests: u32,
     /// Verified drafted tokens, without the tokens of `overrun_requests`; 0 without speculative decoding.
     pub drafted_tokens: u32,

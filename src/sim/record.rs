@@ -21,7 +21,8 @@ pub struct RequestRecord {
 pub enum Outcome {
     /// The request was served in full.
     Completed(Timing),
-    /// The request was rejected, or abandoned by its client ([`Rejection::Abandoned`]).
+    /// The request was rejected, abandoned by its client ([`Rejection::Abandoned`]), or cancelled
+    /// ([`Rejection::Cancelled`]).
     Rejected(Rejection),
 }
 

@@ -1,5 +1,6 @@
 //! A server that is driven from outside.
 
+mod cancel;
 mod event;
 mod inbox;
 mod pipeline;
@@ -8,6 +9,7 @@ mod requests;
 mod steps;
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use self::event::StepBuffers;
@@ -38,8 +40,8 @@ pub use event::{RequestId, ServerEvent, StepOutcome};
 ///
 /// # Time
 ///
-/// At a step boundary the results of the step are applied first, then requests whose clients have given up are aborted,
-/// then arrivals up to that nanosecond are received, then the next step begins. `advance_to(t)` ends a step that ends at
+/// At a step boundary the results of the step are applied first, then requests are aborted that were
+/// [cancelled](Server::cancel) or whose clients have given up, then arrivals up to that nanosecond are received, then the next step begins. `advance_to(t)` ends a step that ends at
 /// `t` and begins none at `t`: a request that arrives at `t`, perhaps because of a result at `t`, can still be pushed and
 /// is scheduled in the step that begins then. An event loop advances to [`next_event_ns`](Server::next_event_ns) until it
 /// is `None`:
@@ -102,6 +104,8 @@ pub struct Server<M> {
     /// The steps after it that have begun as well.
     pipeline: Pipeline,
     inbox: Inbox,
+    /// Requests to abort at the next step boundary, or when the engine sees them.
+    cancelled: BTreeSet<usize>,
     /// Number of requests pushed so far.
     pushed: usize,
     /// Tokens of the waiting and running requests.
@@ -118,6 +122,12 @@ impl<M: LatencyModel> Server<M> {
     pub fn try_new(model: M, config: SimConfig) -> Result<Server<M>, Invalid> {
         config.validate()?;
         Ok(Server::new(model, config, 0))
+    }
+
+    /// Sets the number of the server among those of a run, the `replica` of its records.
+    #[must_use]
+    pub fn with_replica(self, replica: u32) -> Server<M> {
+        Server { replica, ..self }
     }
 
     /// Adds a request and returns its id.
@@ -349,6 +359,7 @@ impl<M> Server<M> {
             failed: None,
             pipeline: Pipeline::default(),
             inbox: Inbox::new(&config),
+            cancelled: BTreeSet::new(),
             pushed: 0,
             queued_tokens: 0,
             events: Vec::new(),

@@ -1,5 +1,9 @@
 //! Prefill and decode on servers of their own, against the straightforward engine in two stages.
 
+#[cfg(feature = "h100")]
+#[path = "../../examples/own_router.rs"]
+mod own_router;
+
 use crate::oracle::{self, Sequence};
 use crate::support::{Linear, Seen};
 use crate::workloads::{ascending, assert_no_overlap, policy, scheduling, texts};
@@ -41,7 +45,7 @@ fn expected([prefill, mut decode]: [SimConfig; 2], decode_replicas: usize, reque
             prompt
         })
         .collect();
-    let first = oracle::run(&Linear::mixed(), prefill, &prompts, &[], |prompt| prompt);
+    let first = oracle::run(&Linear::mixed(), prefill, &prompts, &[], |prompt| prompt, &[]);
     let mut done: Vec<(u64, usize)> = (first.outcomes.iter().enumerate())
         .filter_map(|(index, outcome)| Some((timing(outcome)?.finish_ns, index)))
         .collect();
@@ -65,7 +69,7 @@ fn expected([prefill, mut decode]: [SimConfig; 2], decode_replicas: usize, reque
             let request = requests[index].at_ns(delivered_ns);
             coming[index] = request.with_cached_prompt_tokens(0);
         }
-        let second = oracle::run(&Linear::mixed(), decode, &coming, &[], Sequence::with_kv);
+        let second = oracle::run(&Linear::mixed(), decode, &coming, &[], Sequence::with_kv, &[]);
         for (delivered_ns, index) in own {
             let prompt = timing(&first.outcomes[index]).unwrap();
             let output = timing(&second.outcomes[index]).unwrap();
@@ -165,6 +169,25 @@ proptest! {
             // have preempted somebody.
             prop_assert!(step.replica >= prefill || step.decode_requests == 0);
         }
+    }
+}
+
+#[cfg(feature = "h100")]
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_router_of_ones_own_gives_the_records_of_the_fleet(
+        requests in requests(), mut prefill in config(), decode in config(), replicas in (1..4_u32, 1..4_u32),
+        patience_ns in prop::option::of(1_000..100_000_u64),
+    ) {
+        let model = Linear::mixed();
+        prefill.patience_ns = patience_ns;
+        let pools = [(prefill, replicas.0), (decode, replicas.1)];
+        let fleet = servers(&model, pools, Router::RoundRobin);
+        let report = fleet.run_source(&mut RequestList::new(&requests), &mut ()).unwrap();
+        let records = own_router::serve(&model, pools, link(), &requests).unwrap();
+        prop_assert_eq!(records, report.records);
     }
 }
 

@@ -16,7 +16,7 @@ fn compare(config: SimConfig, requests: &[Request], ids: &[u64]) {
     let mut seen = Seen::default();
     let mut source = RequestList::new(requests).with_ids(ids, LISTED_TOKENS);
     let totals = simulator(&model, config).serve(&mut source, &mut seen).unwrap();
-    let expected = oracle::run(&naive, config, requests, ids, |sequence| sequence);
+    let expected = oracle::run(&naive, config, requests, ids, |sequence| sequence, &[]);
     assert_same(expected, &seen, &totals, &config);
     assert_eq!(model.batches.into_inner(), naive.batches.into_inner());
 }
@@ -32,10 +32,11 @@ pub(crate) fn assert_same(mut expected: oracle::Run, seen: &Seen, totals: &Total
     assert_eq!(totals.steps, expected.steps);
     assert_eq!(totals.preemptions, expected.preemptions);
     let preempted: u64 = seen.steps.iter().map(|step| u64::from(step.preempted)).sum();
-    // No step may follow the preemption of a request whose client gives up.
-    let is_abandoned = |outcome: &&Outcome| matches!(outcome, Outcome::Rejected(Rejection::Abandoned { .. }));
-    let abandoned = expected.outcomes.iter().filter(is_abandoned).count() as u64;
-    assert!((preempted..=preempted + abandoned).contains(&totals.preemptions));
+    // No step may follow the preemption of a request that is aborted.
+    let is_aborted =
+        |outcome: &&Outcome| matches!(outcome, Outcome::Rejected(Rejection::Abandoned { .. } | Rejection::Cancelled));
+    let aborted = expected.outcomes.iter().filter(is_aborted).count() as u64;
+    assert!((preempted..=preempted + aborted).contains(&totals.preemptions));
     if config.kv_groups.limited == 0 {
         assert_eq!(totals.peak_kv_blocks, expected.peak_blocks);
     }

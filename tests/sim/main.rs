@@ -8,6 +8,7 @@
 )]
 
 mod api_server;
+mod cancel;
 mod closed_loop;
 mod cluster;
 mod digest;

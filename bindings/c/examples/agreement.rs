@@ -4,9 +4,10 @@ use std::error::Error;
 use std::io::{BufWriter, Write, stdout};
 
 use rooflut::model;
-use rooflut::sim::{Outcome, Request, Server, ServerEvent};
+use rooflut::sim::{Request, Server, ServerEvent};
 use rooflut::step::{Binding, Chunk, DecodeGroup, Part, StepBatch, StepModel};
 use rooflut::table::{Class, Extent, sets};
+use rooflut_report::outcome_name;
 use rooflut_scenario::{Model, Resources, Run, ScenarioFile, no_others};
 
 const STEPS: u64 = 10_000;
@@ -122,16 +123,18 @@ fn drive(out: &mut impl Write, run: &Run) -> Result<(), Box<dyn Error>> {
     }
     while let Some(at_ns) = server.next_event_ns() {
         server.advance_to(at_ns)?;
-        for event in server.drain_events() {
-            let (id, kind, at_ns) = match event {
-                ServerEvent::FirstToken { id, at_ns } => (id, 0, at_ns),
-                ServerEvent::Finished { id, at_ns, record } => match record.outcome {
-                    Outcome::Completed(_) => (id, 1, at_ns),
-                    _ => (id, 2, at_ns),
-                },
+        let events: Vec<ServerEvent> = server.drain_events().collect();
+        for event in events {
+            let (id, at_ns, outcome) = match event {
+                ServerEvent::FirstToken { id, at_ns } => (id, at_ns, "none"),
+                ServerEvent::Finished { id, at_ns, record } => (id, at_ns, outcome_name(&record.outcome)),
                 _ => return Err("expected a known event".into()),
             };
-            writeln!(out, "event {} {kind} {at_ns}", id.index())?;
+            writeln!(out, "event {} {} {outcome} {at_ns}", id.index(), event.name())?;
+            // One of five is cancelled after its first token, if that is not its last.
+            if outcome == "none" && id.index() % 5 == 0 {
+                writeln!(out, "cancel {}", u8::from(server.cancel(id).is_ok()))?;
+            }
         }
     }
     let totals = server.totals();

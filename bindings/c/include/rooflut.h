@@ -64,13 +64,39 @@ typedef enum RooflutContent {
 typedef enum RooflutEventKind {
   // The step that yields the first token of the request has ended.
   ROOFLUT_EVENT_KIND_FIRST_TOKEN = 0,
-  // The request was served in full.
-  ROOFLUT_EVENT_KIND_COMPLETED = 1,
-  // The request was rejected.
-  ROOFLUT_EVENT_KIND_REJECTED = 2,
+  // The last event of the request: `outcome` says how it ended.
+  ROOFLUT_EVENT_KIND_FINISHED = 1,
   // An event that this version of the interface does not know.
-  ROOFLUT_EVENT_KIND_UNKNOWN = 3,
+  ROOFLUT_EVENT_KIND_UNKNOWN = 2,
 } RooflutEventKind;
+
+// How a request ended.
+typedef enum RooflutOutcome {
+  // It has not ended.
+  ROOFLUT_OUTCOME_NONE = 0,
+  // It was served in full.
+  ROOFLUT_OUTCOME_COMPLETED = 1,
+  // It was rejected: it needs more KV blocks than the server has.
+  ROOFLUT_OUTCOME_TOO_MANY_KV_BLOCKS = 2,
+  // It was rejected: the queue was full.
+  ROOFLUT_OUTCOME_QUEUE_FULL = 3,
+  // It was aborted: its client gave up before the first token.
+  ROOFLUT_OUTCOME_ABANDONED = 4,
+  // It was aborted by `rooflut_server_cancel`.
+  ROOFLUT_OUTCOME_CANCELLED = 5,
+  // It was rejected for a reason that has no name here.
+  ROOFLUT_OUTCOME_OTHER = 6,
+} RooflutOutcome;
+
+// Role of a server.
+typedef enum RooflutRole {
+  // Prefill and decode.
+  ROOFLUT_ROLE_WHOLE = 0,
+  // Prefill.
+  ROOFLUT_ROLE_PREFILL = 1,
+  // Decode: the KV entries of a prompt are there when the request arrives.
+  ROOFLUT_ROLE_DECODE = 2,
+} RooflutRole;
 
 // A part of a step.
 typedef enum RooflutPart {
@@ -299,6 +325,8 @@ typedef struct RooflutEvent {
   uint32_t kind;
   // How often it was preempted.
   uint32_t preemptions;
+  // A `RooflutOutcome`.
+  uint32_t outcome;
 } RooflutEvent;
 
 // A step of a server.
@@ -528,6 +556,9 @@ const char *rooflut_class_name(uint32_t class_);
 // Returns the name of a `RooflutEventKind`, such as `first_token`: a text that ends with a zero and is never freed.
 const char *rooflut_event_kind_name(uint32_t kind);
 
+// Returns the name of a `RooflutOutcome`, such as `completed`: a text that ends with a zero and is never freed.
+const char *rooflut_outcome_name(uint32_t outcome);
+
 // Finds the deployments that meet limits under the load of a scenario: those with the fewest GPUs, or the cheapest if
 // GPUs differ. Returns the JSON text that `rooflut plan --json` prints.
 //
@@ -613,6 +644,17 @@ uint32_t rooflut_server_new(RooflutHandle scenario,
                             RooflutHandle *server,
                             struct RooflutError *error);
 
+// Returns a server of the scenario as one of separate prefill and decode servers, for a router of the caller.
+//
+// `role` is a `RooflutRole`. Add a request with one output token to a prefill server, and when that has finished the
+// whole request to a decode server, with the time at which its KV entries are there as its arrival. A prefill server
+// delays no outputs in the API server; a decode server has no API server before the engine, no queue limit and no
+// patience of clients.
+uint32_t rooflut_server_new_stage(RooflutHandle scenario,
+                                  uint32_t role,
+                                  RooflutHandle *server,
+                                  struct RooflutError *error);
+
 // Returns a copy of a server: it has the same clock, requests, KV cache and events, and goes on by itself.
 uint32_t rooflut_server_copy(RooflutHandle server,
                              RooflutHandle *copy,
@@ -625,6 +667,16 @@ uint32_t rooflut_server_push(RooflutHandle server,
                              const struct RooflutRequest *request,
                              uint64_t *number,
                              struct RooflutError *error);
+
+// Cancels a request that waits, runs or is still to arrive: its KV blocks are freed, and its last event has the outcome
+// `ROOFLUT_OUTCOME_CANCELLED`.
+//
+// It takes effect at the next step boundary, and at once for a request that arrives after the current time. A request
+// whose last token comes from the step in flight is served all the same. A number that was never added, has finished or
+// was cancelled is an error (`ROOFLUT_CODE_VALUE`).
+uint32_t rooflut_server_cancel(RooflutHandle server,
+                               uint64_t request,
+                               struct RooflutError *error);
 
 // Moves the clock to `to_ns`, runs all steps that begin before, and writes the state then.
 //

@@ -41,18 +41,19 @@ pub use fits::rooflut_fits;
 pub use lookup::{Estimate, rooflut_lookup_at, rooflut_lookup_new};
 pub use model::{ConfigFiles, rooflut_model_describe, rooflut_model_find, rooflut_model_names, rooflut_model_read};
 pub use names::{
-    rooflut_binding_name, rooflut_class_name, rooflut_engine_names, rooflut_event_kind_name, rooflut_part_name,
+    rooflut_binding_name, rooflut_class_name, rooflut_engine_names, rooflut_event_kind_name, rooflut_outcome_name,
+    rooflut_part_name,
 };
 pub use plan::{rooflut_plan, rooflut_plan_least};
 pub use registry::rooflut_free;
 pub use report::{Output, rooflut_compare, rooflut_scenario_run};
-pub use request::{Content, Event, EventKind, Request};
+pub use request::{Content, Event, EventKind, Outcome, Request};
 pub use saturate::rooflut_saturate;
 pub use scenario::{ScenarioSource, rooflut_scenario_new, rooflut_scenario_with_rate, rooflut_scenario_with_seed};
 pub use server::{
-    ServerState, ServerTotals, StepRecord, Yield, rooflut_server_advance, rooflut_server_copy, rooflut_server_events,
-    rooflut_server_new, rooflut_server_push, rooflut_server_state, rooflut_server_step, rooflut_server_step_tokens,
-    rooflut_server_totals,
+    Role, ServerState, ServerTotals, StepRecord, Yield, rooflut_server_advance, rooflut_server_cancel,
+    rooflut_server_copy, rooflut_server_events, rooflut_server_new, rooflut_server_new_stage, rooflut_server_push,
+    rooflut_server_state, rooflut_server_step, rooflut_server_step_tokens, rooflut_server_totals,
 };
 pub use step::{
     Binding, Class, Duration, Interval, Part, PartTime, StepTime, rooflut_step_interval, rooflut_step_kernels,

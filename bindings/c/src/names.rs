@@ -39,6 +39,12 @@ pub extern "C" fn rooflut_event_kind_name(kind: u32) -> *const c_char {
     name(EVENT_KINDS, kind)
 }
 
+/// Returns the name of a `RooflutOutcome`, such as `completed`: a text that ends with a zero and is never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn rooflut_outcome_name(outcome: u32) -> *const c_char {
+    name(OUTCOMES, outcome)
+}
+
 const PARTS: &[&CStr] = &[
     c"qkv",
     c"prefill_attention",
@@ -61,7 +67,10 @@ const BINDINGS: &[&CStr] = &[c"compute", c"memory", c"latency", c"link"];
 
 const CLASSES: &[&CStr] = &[c"measured", c"interpolated", c"smoothed", c"transferred", c"bound", c"fitted"];
 
-const EVENT_KINDS: &[&CStr] = &[c"first_token", c"completed", c"rejected"];
+const EVENT_KINDS: &[&CStr] = &[c"first_token", c"finished"];
+
+const OUTCOMES: &[&CStr] =
+    &[c"none", c"completed", c"too_many_kv_blocks", c"queue_full", c"abandoned", c"cancelled", c"other"];
 
 fn name(names: &[&'static CStr], number: u32) -> *const c_char {
     let named = names.get(number as usize);
@@ -71,7 +80,8 @@ fn name(names: &[&'static CStr], number: u32) -> *const c_char {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Class, EventKind};
+    use crate::{Class, Event, Outcome};
+    use rooflut::sim::{self, Rejection, Request, RequestId, RequestRecord, ServerEvent, Timing};
     use rooflut::step::{Binding, Part};
     use rooflut::table;
 
@@ -86,9 +96,28 @@ mod tests {
         let fitted = Class::Fitted as usize;
         same(&CLASSES[..fitted], &table::Class::ALL.map(table::Class::name));
         assert_eq!(CLASSES[fitted], c"fitted");
-        let kinds = [EventKind::FirstToken, EventKind::Completed, EventKind::Rejected];
-        let name = |kind: EventKind| EVENT_KINDS[kind as usize];
-        assert_eq!(kinds.map(name), [c"first_token", c"completed", c"rejected"]);
+        let id = RequestId::new(0);
+        let finished = |outcome| {
+            let record = RequestRecord::new(Request::default(), outcome);
+            ServerEvent::Finished { id, at_ns: 0, record }
+        };
+        let completed = sim::Outcome::Completed(Timing::default());
+        for event in [ServerEvent::FirstToken { id, at_ns: 0 }, finished(completed)] {
+            same(&[EVENT_KINDS[Event::from(event).kind as usize]], &[event.name()]);
+        }
+        assert_eq!(OUTCOMES[Outcome::None as usize], c"none");
+        let rejected = [
+            Rejection::TooManyBlocks { blocks: 2, kv_blocks: 1 },
+            Rejection::QueueFull { max_waiting: 1 },
+            Rejection::Abandoned { patience_ns: 1 },
+            Rejection::Cancelled,
+        ];
+        for outcome in rejected.map(sim::Outcome::Rejected).into_iter().chain([completed]) {
+            let found = Event::from(finished(outcome)).outcome as usize;
+            same(&[OUTCOMES[found]], &[rooflut_report::outcome_name(&outcome)]);
+        }
+        let other = Event::from(finished(sim::Outcome::Rejected(Rejection::EmptyPrompt)));
+        assert_eq!((other.outcome, OUTCOMES[Outcome::Other as usize]), (Outcome::Other as u32, c"other"));
         let unknown = rooflut_part_name(u32::MAX);
         // SAFETY: names are never freed.
         assert_eq!(unsafe { CStr::from_ptr(unknown) }, c"unknown");

@@ -1,6 +1,6 @@
 //! Requests of a server, and their events.
 
-use rooflut::sim::{self, RequestId, ServerEvent};
+use rooflut::sim::{self, Rejection, RequestId, ServerEvent};
 
 use crate::error::Failure;
 use crate::pointer::array;
@@ -102,12 +102,43 @@ impl Request {
 pub enum EventKind {
     /// The step that yields the first token of the request has ended.
     FirstToken = 0,
-    /// The request was served in full.
-    Completed = 1,
-    /// The request was rejected.
-    Rejected = 2,
+    /// The last event of the request: `outcome` says how it ended.
+    Finished = 1,
     /// An event that this version of the interface does not know.
-    Unknown = 3,
+    Unknown = 2,
+}
+
+/// How a request ended.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It has not ended.
+    None = 0,
+    /// It was served in full.
+    Completed = 1,
+    /// It was rejected: it needs more KV blocks than the server has.
+    TooManyKvBlocks = 2,
+    /// It was rejected: the queue was full.
+    QueueFull = 3,
+    /// It was aborted: its client gave up before the first token.
+    Abandoned = 4,
+    /// It was aborted by `rooflut_server_cancel`.
+    Cancelled = 5,
+    /// It was rejected for a reason that has no name here.
+    Other = 6,
+}
+
+impl From<&sim::Outcome> for Outcome {
+    fn from(outcome: &sim::Outcome) -> Outcome {
+        match outcome {
+            sim::Outcome::Completed(_) => Outcome::Completed,
+            sim::Outcome::Rejected(Rejection::TooManyBlocks { .. }) => Outcome::TooManyKvBlocks,
+            sim::Outcome::Rejected(Rejection::QueueFull { .. }) => Outcome::QueueFull,
+            sim::Outcome::Rejected(Rejection::Abandoned { .. }) => Outcome::Abandoned,
+            sim::Outcome::Rejected(Rejection::Cancelled) => Outcome::Cancelled,
+            _ => Outcome::Other,
+        }
+    }
 }
 
 /// An event in the life of a request. Times are nanoseconds from the start; those after `at_ns` are of completed
@@ -131,43 +162,39 @@ pub struct Event {
     pub kind: u32,
     /// How often it was preempted.
     pub preemptions: u32,
+    /// A `RooflutOutcome`.
+    pub outcome: u32,
 }
 
 impl From<ServerEvent> for Event {
     fn from(event: ServerEvent) -> Event {
-        let at = |id: RequestId, at_ns, kind| Event {
-            request: id.index() as u64,
-            at_ns,
+        let none = Event {
+            request: u64::MAX,
+            at_ns: 0,
             at_engine_ns: 0,
             scheduled_ns: 0,
             first_token_ns: 0,
             api_output_ns: 0,
-            kind: kind as u32,
+            kind: EventKind::Unknown as u32,
             preemptions: 0,
+            outcome: Outcome::None as u32,
         };
+        let at = |id: RequestId, at_ns, kind| Event { request: id.index() as u64, at_ns, kind: kind as u32, ..none };
         match event {
             ServerEvent::FirstToken { id, at_ns } => at(id, at_ns, EventKind::FirstToken),
-            ServerEvent::Finished { id, at_ns, record } => match record.timing() {
-                None => at(id, at_ns, EventKind::Rejected),
-                Some(timing) => Event {
+            ServerEvent::Finished { id, at_ns, record } => {
+                let outcome = Outcome::from(&record.outcome) as u32;
+                let ended = Event { outcome, ..at(id, at_ns, EventKind::Finished) };
+                record.timing().map_or(ended, |timing| Event {
                     at_engine_ns: timing.at_engine_ns,
                     scheduled_ns: timing.scheduled_ns,
                     first_token_ns: timing.first_token_ns,
                     api_output_ns: timing.api_output_ns,
                     preemptions: timing.preemptions,
-                    ..at(id, at_ns, EventKind::Completed)
-                },
-            },
-            _ => Event {
-                request: u64::MAX,
-                at_ns: 0,
-                at_engine_ns: 0,
-                scheduled_ns: 0,
-                first_token_ns: 0,
-                api_output_ns: 0,
-                kind: EventKind::Unknown as u32,
-                preemptions: 0,
-            },
+                    ..ended
+                })
+            }
+            _ => none,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use rooflut::deployment::ServedModel;
-use rooflut::sim::{RequestId, Server, ServerError, ServerEvent};
+use rooflut::sim::{self, RequestId, Server, ServerError, ServerEvent};
 
 use crate::Handle;
 use crate::border::call;
@@ -21,6 +21,28 @@ pub(crate) struct DrivenServer {
     events: VecDeque<ServerEvent>,
     /// Requests with tokens in the last `rooflut_server_step`, and the number of their tokens.
     tokens: Vec<(RequestId, u32)>,
+}
+
+/// Role of a server.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Prefill and decode.
+    Whole = 0,
+    /// Prefill.
+    Prefill = 1,
+    /// Decode: the KV entries of a prompt are there when the request arrives.
+    Decode = 2,
+}
+
+impl From<Role> for sim::Role {
+    fn from(role: Role) -> sim::Role {
+        match role {
+            Role::Whole => sim::Role::Whole,
+            Role::Prefill => sim::Role::Prefill,
+            Role::Decode => sim::Role::Decode,
+        }
+    }
 }
 
 /// The state of a server.
@@ -128,15 +150,37 @@ pub struct Yield {
 /// One thread may use a server at a time; a call of another meanwhile is an error (`ROOFLUT_CODE_BUSY`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_server_new(scenario: Handle, server: *mut Handle, error: *mut Error) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { returning((server, "server"), error, || start(scenario, Role::Whole)) }
+}
+
+/// Returns a server of the scenario as one of separate prefill and decode servers, for a router of the caller.
+///
+/// `role` is a `RooflutRole`. Add a request with one output token to a prefill server, and when that has finished the
+/// whole request to a decode server, with the time at which its KV entries are there as its arrival. A prefill server
+/// delays no outputs in the API server; a decode server has no API server before the engine, no queue limit and no
+/// patience of clients.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_server_new_stage(
+    scenario: Handle,
+    role: u32,
+    server: *mut Handle,
+    error: *mut Error,
+) -> u32 {
     let make = || {
-        let server = REGISTRY.scenarios.read(scenario, |run| {
-            let model = run.deployment().served_model();
-            Server::try_new(model, *run.config()).map_err(Failure::refused)
-        })?;
-        REGISTRY.servers.insert(DrivenServer { server, events: VecDeque::new(), tokens: Vec::new() })
+        let known = [Role::Whole, Role::Prefill, Role::Decode].into_iter().find(|known| *known as u32 == role);
+        start(scenario, known.ok_or_else(|| Failure::value("role", "0 to 2, a RooflutRole", role))?)
     };
     // SAFETY: the caller's promise.
     unsafe { returning((server, "server"), error, make) }
+}
+
+fn start(scenario: Handle, role: Role) -> Result<Handle, Failure> {
+    let server = REGISTRY.scenarios.read(scenario, |run| {
+        let model = run.deployment().served_model();
+        Server::try_new(model, run.config().with_role(role.into())).map_err(Failure::refused)
+    })?;
+    REGISTRY.servers.insert(DrivenServer { server, events: VecDeque::new(), tokens: Vec::new() })
 }
 
 /// Returns a copy of a server: it has the same clock, requests, KV cache and events, and goes on by itself.
@@ -168,6 +212,25 @@ pub unsafe extern "C" fn rooflut_server_push(
             let id = driven.server.push_with_ids(request, ids, tokens_per_id);
             out.set(id.map_err(rejected)?.index() as u64);
             Ok(())
+        })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { call(error, body) }
+}
+
+/// Cancels a request that waits, runs or is still to arrive: its KV blocks are freed, and its last event has the outcome
+/// `ROOFLUT_OUTCOME_CANCELLED`.
+///
+/// It takes effect at the next step boundary, and at once for a request that arrives after the current time. A request
+/// whose last token comes from the step in flight is served all the same. A number that was never added, has finished or
+/// was cancelled is an error (`ROOFLUT_CODE_VALUE`).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_server_cancel(server: Handle, request: u64, error: *mut Error) -> u32 {
+    let body = || {
+        REGISTRY.servers.write(server, |driven| {
+            // A number beyond the address space was never added.
+            let index = usize::try_from(request).unwrap_or(usize::MAX);
+            driven.server.cancel(RequestId::new(index)).map_err(rejected)
         })
     };
     // SAFETY: the caller's promise.

@@ -3,7 +3,7 @@
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use rooflut::sim::{SchedulingPolicy, SimConfig};
+use rooflut::sim::{Role, SchedulingPolicy, SimConfig};
 use rooflut::step::{StepBatch, StepModel, StepTime};
 use rooflut_cli::PreparedRun;
 use rooflut_scenario::table_of;
@@ -147,7 +147,14 @@ impl Deployment {
     }
 
     /// Creates an idle server at time 0.
-    fn server(&self, py: Python<'_>) -> PyResult<Server> {
+    ///
+    /// With ``role="prefill"`` and ``role="decode"`` it is one of separate prefill and decode servers, for routers of your
+    /// own: push a request with one output token to a prefill server, and when that has finished the whole request to a decode
+    /// server, with the time at which its KV entries are there as ``arrival_ns``. A prefill server delays no outputs in the
+    /// API server; a decode server has no API server before the engine, no queue limit and no patience of clients.
+    #[pyo3(signature = (*, role = "whole"))]
+    fn server(&self, py: Python<'_>, role: &str) -> PyResult<Server> {
+        let role: Role = role.parse().map_err(|expected| error(format!("role: {expected}, found {role:?}")))?;
         let dp = self.deployment.parallelism().dp;
         if dp > 1 {
             return Err(error(format!(
@@ -155,7 +162,7 @@ impl Deployment {
             )));
         }
         let model = self.deployment.served_model();
-        let server = compute(py, || rooflut::sim::Server::try_new(model, self.config))?;
+        let server = compute(py, || rooflut::sim::Server::try_new(model, self.config.with_role(role)))?;
         server.map(Server::new).map_err(error)
     }
 

@@ -18,7 +18,7 @@ pub(crate) struct Event {
     request: usize,
     /// Time in nanoseconds.
     at_ns: u64,
-    /// ``completed``, or why the finished request was rejected.
+    /// ``completed``, ``cancelled``, or why the finished request was rejected.
     outcome: Option<Cow<'static, str>>,
     /// Time in the queue, seconds.
     queue_s: Option<f64>,
@@ -34,9 +34,9 @@ pub(crate) struct Event {
 
 impl Event {
     pub(crate) fn try_new(event: &ServerEvent) -> PyResult<Event> {
-        let (kind, id, at_ns, record) = match event {
-            ServerEvent::FirstToken { id, at_ns } => ("first_token", id, *at_ns, None),
-            ServerEvent::Finished { id, at_ns, record } => ("finished", id, *at_ns, Some(record)),
+        let (id, at_ns, record) = match event {
+            ServerEvent::FirstToken { id, at_ns } => (id, *at_ns, None),
+            ServerEvent::Finished { id, at_ns, record } => (id, *at_ns, Some(record)),
             other => {
                 return Err(error(format!("internal error: unknown event {other:?}; report it")));
             }
@@ -44,7 +44,7 @@ impl Event {
         let time = |of: fn(&RequestRecord) -> Option<rooflut::units::Seconds>| Some(of(record?)?.0);
         let timing = record.and_then(RequestRecord::timing);
         Ok(Event {
-            kind: kind.into(),
+            kind: event.name().into(),
             request: id.index(),
             at_ns,
             outcome: record.map(|record| outcome_name(&record.outcome).into()),

@@ -144,6 +144,18 @@ impl Server {
         pushed.map_err(error)
     }
 
+    /// Cancels a request, by the number that ``push`` returned: its KV blocks are freed.
+    ///
+    /// It takes effect at the next step boundary, and at once for a request that is still to arrive; its last event has the
+    /// outcome ``cancelled``. A request whose last token comes from the step in flight is served all the same. A number that
+    /// was never pushed, has finished or was cancelled is an error.
+    fn cancel(&self, py: Python<'_>, request: &Bound<'_, PyAny>) -> PyResult<()> {
+        // A number beyond the address space was never pushed.
+        let index = usize::try_from(number::<u64>("request", request, 0)?).unwrap_or(usize::MAX);
+        let id = RequestId::new(index);
+        self.with(py, |server| server.cancel(id))?.map_err(error)
+    }
+
     /// Moves the clock to a time in nanoseconds from the start, and runs all steps that begin before.
     ///
     /// A step that ends later stays in flight. An interrupt stops the server between two steps; the

@@ -92,10 +92,19 @@ def drive(server):
     while (at_ns := server.next_event_ns) is not None:
         server.advance_to(at_ns)
         for event in server.drain_events():
-            kind = 0 if event.kind == "first_token" else 1 if event.outcome == "completed" else 2
-            print("event", event.request, kind, event.at_ns)
+            print("event", event.request, event.kind, event.outcome or "none", event.at_ns)
+            if event.outcome is None and event.request % 5 == 0:
+                print("cancel", int(cancels(server, event.request)))
     totals = server.totals()
     print("totals", totals["steps"], totals["busy_ns"], totals["output_tokens"])
+
+
+def cancels(server, request):
+    try:
+        server.cancel(request)
+    except rooflut.RooflutError:
+        return False
+    return True
 
 
 def deployment_of(scenario):

@@ -220,6 +220,78 @@ def test_prompts_with_the_same_blocks_share_them(deployment):
             deployment.server().push(320, 1, **wrong)
 
 
+def test_a_router_of_ones_own_over_prefill_and_decode_servers_gives_the_times_of_the_fleet():
+    """One server after the other, in both stages; a link of 10 GB/s and 50 us."""
+    bandwidth, latency_us, count = 10, 50, 60
+    kv_bytes = 131_072
+    keys = {"model": "llama-3.1-8b", "max_num_seqs": 8}
+    trace = {"arrival_ms": load()["arrival_ns"] / 1e6, **{name: load()[name] for name in ["prompt_tokens", "output_tokens"]}}
+    fleet = {"prefill_replicas": 2, "decode_replicas": 2, "link_bandwidth": bandwidth, "link_latency": latency_us}
+    report = rooflut.simulate(**keys, **fleet, trace=trace, keep_requests=True)
+    deployment = rooflut.Deployment(**keys)
+    stages = [[deployment.server(role=role) for _ in range(2)] for role in ["prefill", "decode"]]
+    free_ns, deliveries, finish_ns = [0, 0], [], {}
+    for place, server in enumerate(stages[0]):
+        rows = range(place, count, 2)
+        for row in rows:
+            server.push(int(load()["prompt_tokens"][row]), 1, arrival_ns=int(load()["arrival_ns"][row]))
+        server.run_until_idle()
+        for event in server.drain_events():
+            if event.kind == "finished":
+                row = rows[event.request]
+                occupied_ns = round(int(load()["prompt_tokens"][row]) * kv_bytes / bandwidth)
+                free_ns[place] = max(event.at_ns, free_ns[place]) + occupied_ns
+                deliveries.append((free_ns[place] + 1_000 * latency_us, row))
+    for place, server in enumerate(stages[1]):
+        rows = [row for _, row in sorted(deliveries)[place::2]]
+        for at_ns, row in sorted(deliveries)[place::2]:
+            lengths = [int(load()[name][row]) for name in ["prompt_tokens", "output_tokens"]]
+            server.push(*lengths, arrival_ns=at_ns)
+        server.run_until_idle()
+        for event in server.drain_events():
+            if event.kind == "finished":
+                finish_ns[rows[event.request]] = event.at_ns
+    assert [finish_ns[row] for row in range(count)] == report.requests["finish_ns"].tolist()
+    with pytest.raises(rooflut.RooflutError, match='role: expected one of whole, prefill, decode, found "both"'):
+        deployment.server(role="both")
+
+
+def test_the_faster_of_two_servers_answers_a_hedged_request_and_the_other_cancels_it(deployment):
+    servers = [deployment.server() for _ in range(2)]
+    busy, idle = servers
+    busy.push(8_000, 100)
+    numbers = [server.push(512, 20) for server in servers]
+    first = None
+    while first is None:
+        at_ns = min(server.next_event_ns for server in servers)
+        for server, number in zip(servers, numbers):
+            server.advance_to(at_ns)
+            if any(event.request == number for event in server.drain_events()):
+                first = first or server
+    assert first is idle
+    busy.cancel(numbers[0])
+    for server in servers:
+        server.run_until_idle()
+    ends = [{event.request: event.outcome for event in server.drain_events() if event.outcome} for server in servers]
+    assert ends == [{0: "completed", 1: "cancelled"}, {0: "completed"}]
+    assert busy.kv_blocks_used == 0 and busy.totals()["rejected"] == 1
+
+
+@pytest.mark.parametrize("request_number", [1, 7, 2**64 - 1])
+def test_a_request_that_is_unknown_or_over_is_not_cancelled(deployment, request_number):
+    server = deployment.server()
+    for _ in range(2):
+        server.push(100, 2)
+    server.cancel(1)
+    with pytest.raises(rooflut.RooflutError, match=f"request {request_number}: expected one that was pushed"):
+        server.cancel(request_number)
+    with pytest.raises(rooflut.RooflutError, match="request: expected"):
+        server.cancel(-1)
+    server.run_until_idle()
+    with pytest.raises(rooflut.RooflutError, match="request 0: expected one"):
+        server.cancel(0)
+
+
 def test_events_are_pickled(deployment):
     server = deployment.server()
     server.push(512, 3)

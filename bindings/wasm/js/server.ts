@@ -18,7 +18,9 @@ export interface Request {
 export interface Event {
   /** Number of the request, as `push` returned it. */
   request: number;
-  kind: "first_token" | "completed" | "rejected" | "unknown";
+  kind: "first_token" | "finished" | "unknown";
+  /** How it ended, such as `completed`, `queue_full` or `cancelled`; undefined unless it has finished. */
+  outcome: string | undefined;
   /** Nanoseconds from the start. */
   atNs: number;
   /** How often it was preempted. */
@@ -56,7 +58,7 @@ export interface ServerTotals {
   peakKvBlocks: number;
 }
 
-const EVENT_BYTES = 56;
+const EVENT_BYTES = 64;
 const EVENTS = 64;
 const IDLE = 0xffff_ffff_ffff_ffffn;
 
@@ -80,6 +82,15 @@ export class Server {
       struct.setU32(20, u32("priority", request.priority ?? 0));
       return [[struct.pointer, number.pointer], () => number.number(0)];
     });
+  }
+
+  /**
+   * Cancels a request that waits, runs or is still to arrive: its KV blocks are freed, and its last event has the outcome
+   * `cancelled`. It takes effect at the next step boundary, and at once for a request that arrives after the current
+   * time. A number that was never pushed, has finished or was cancelled is an error.
+   */
+  cancel(request: number): void {
+    this.#server.call("rooflut_server_cancel", () => [[u64("request", request)], () => undefined]);
   }
 
   /** Moves the clock to `toNs` and runs all steps that begin before. */
@@ -122,8 +133,10 @@ export class Server {
       const [events, length] = [args.zeros(EVENT_BYTES * EVENTS), args.struct(args.zeros(4))];
       const event = (_: unknown, index: number) => {
         const event = args.struct(events + index * EVENT_BYTES);
-        const kind = this.#server.instance.name("rooflut_event_kind_name", event.u32(48)) as Event["kind"];
-        return { request: event.number(0), kind, atNs: event.number(8), preemptions: event.u32(52) };
+        const { instance } = this.#server;
+        const kind = instance.name("rooflut_event_kind_name", event.u32(48)) as Event["kind"];
+        const outcome = kind === "finished" ? instance.name("rooflut_outcome_name", event.u32(56)) : undefined;
+        return { request: event.number(0), kind, outcome, atNs: event.number(8), preemptions: event.u32(52) };
       };
       return [[events, EVENTS, length.pointer], () => Array.from({ length: length.u32(0) }, event)];
     });

@@ -10,7 +10,6 @@ const PARTS = [
 ];
 const BINDINGS = "compute memory latency link".split(" ");
 const CLASSES = "measured interpolated smoothed transferred bound fitted".split(" ");
-const KINDS = "first_token completed rejected".split(" ");
 
 /** Splitmix64. */
 class Random {
@@ -70,13 +69,24 @@ function drive(server) {
   const lines = [];
   for (let next = server.state().nextEventNs; next !== undefined;) {
     next = server.advance(next).nextEventNs;
-    for (const { request, kind, atNs } of server.events())
-      lines.push(`event ${request} ${KINDS.indexOf(kind)} ${atNs}`);
+    for (const { request, kind, outcome, atNs } of server.events()) {
+      lines.push(`event ${request} ${kind} ${outcome ?? "none"} ${atNs}`);
+      if (outcome === undefined && request % 5 === 0) lines.push(`cancel ${Number(cancels(server, request))}`);
+    }
   }
   const { steps, busyNs, outputTokens } = server.totals();
   lines.push(`totals ${steps} ${busyNs} ${outputTokens}`);
   server.free();
   return lines;
+}
+
+function cancels(server, request) {
+  try {
+    server.cancel(request);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const rooflut = await load();

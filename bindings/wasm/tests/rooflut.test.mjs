@@ -86,10 +86,20 @@ test("a scenario steps, drives a server and derives others", async () => {
   assert.equal(server.push({ promptTokens: 100, outputTokens: 2 }), 0);
   for (let next = server.state().nextEventNs; next !== undefined;) next = server.advance(next).nextEventNs;
   assert.deepEqual(
-    server.events().map(({ kind }) => kind),
-    ["first_token", "completed"],
+    server.events().map(({ kind, outcome }) => [kind, outcome]),
+    [
+      ["first_token", undefined],
+      ["finished", "completed"],
+    ],
   );
   assert.equal(server.totals().outputTokens, 2);
+  const later = server.push({ promptTokens: 100, outputTokens: 2, arrivalNs: 1e15 });
+  server.cancel(later);
+  assert.deepEqual(
+    server.events().map(({ request, kind, outcome }) => [request, kind, outcome]),
+    [[later, "finished", "cancelled"]],
+  );
+  assert.throws(() => server.cancel(later), { kind: "value", message: /request 1: expected one that was pushed/ });
   scenario.free();
   assert.throws(() => scenario.run(), /freed/);
 });

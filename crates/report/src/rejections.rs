@@ -44,7 +44,7 @@ impl Observer for Rejections {
     }
 }
 
-/// The name of a reason in CSVs and timelines: that of its field of [`Rejections`].
+/// The name of a reason in CSVs, timelines and events: that of its field of [`Rejections`], if runs have it.
 pub(crate) fn name(reason: &Rejection) -> &'static str {
     match reason {
         Rejection::EmptyPrompt => "empty_prompt",
@@ -54,6 +54,7 @@ pub(crate) fn name(reason: &Rejection) -> &'static str {
         Rejection::TooManyBlocks { .. } => "too_many_kv_blocks",
         Rejection::QueueFull { .. } => "queue_full",
         Rejection::Abandoned { .. } => "abandoned",
+        Rejection::Cancelled => "cancelled",
         _ => "other",
     }
 }

@@ -128,7 +128,7 @@ impl Scenario {
         let (workload, server) = (&self.workload, &self.server);
         for (key, value, range) in [
             ("users", workload.users, 1..=1_000_000),
-            ("requests", workload.requests, 1..=10_000_000),
+            ("requests", workload.requests, 1..=100_000_000),
             ("trace_requests", workload.trace_requests, ANY),
             ("seeds", workload.seeds, 1..=1_000),
             ("retries", workload.retries, 1..=100),

@@ -9,12 +9,11 @@ use super::router::Router;
 use super::server_pool::ServerPool;
 use super::two_stages::TwoStages;
 use crate::error::Invalid;
-use crate::sim::config::Role;
 use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
 use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
-use crate::sim::{SimReport, StepTimeError};
+use crate::sim::{Role, SimReport, StepTimeError};
 use crate::step::LatencyModel;
 
 /// Separate prefill and decode servers (vLLM's disaggregated prefill).
@@ -22,7 +21,8 @@ use crate::step::LatencyModel;
 /// A prefill server computes the prompt of a request and sends the KV entries over its link, one request after the
 /// other, to a decode server. Each data-parallel rank of a prefill server has a link of its own. There, the request
 /// waits for a slot and blocks, computes the last token of the prompt once more for its first token, and decodes. The
-/// router of each pool chooses a server when a request, or its KV entries, arrive.
+/// router of each pool chooses a server when a request, or its KV entries, arrive. For a router of your own, drive
+/// [`Server`](crate::sim::Server)s of each [`Role`]: see `examples/own_router.rs`.
 ///
 /// Assumes: the blocks of a prompt are freed on the prefill server when the prompt is computed, and taken on the decode
 /// server when the request is admitted there; a transfer takes no blocks. All KV entries are transferred, including
@@ -87,27 +87,14 @@ impl<M: LatencyModel> Disaggregated<M> {
         router: Router,
         link: KvLink,
     ) -> Result<Disaggregated<M>, Invalid> {
-        for (pool, limit) in [(&prefill, "prefill replicas"), (&decode, "decode replicas")] {
-            pool.validate(limit)?;
-            if pool.config.speculation.is_some() {
-                let text = "expected none on separate prefill and decode servers, found some, which is not modelled; use one \
-                    of the two";
-                return Err(Invalid::new("speculation", text, &[]));
-            }
-            if pool.config.kv_groups.states > 0 {
-                let text = "expected a model without layers that keep a state (gated delta nets), whose transfer is not \
-                    modelled; use servers for prefill and decode";
-                return Err(Invalid::new("disaggregated prefill", text, &[]));
-            }
-        }
         let mut servers = Disaggregated { prefill, decode, router, link, outages: Vec::new() };
-        servers.prefill.config.role = Role::Whole;
-        servers.decode.config.role = Role::Decode;
-        servers.decode.config.api_server_ns = 0;
-        servers.decode.config.api_token_ns = 0;
-        servers.prefill.config.api_output_ns = 0;
-        servers.decode.config.max_waiting = None;
-        servers.decode.config.patience_ns = None;
+        for (pool, role, replicas) in [
+            (&mut servers.prefill, Role::Prefill, "prefill replicas"),
+            (&mut servers.decode, Role::Decode, "decode replicas"),
+        ] {
+            pool.config = pool.config.with_role(role);
+            pool.validate(replicas)?;
+        }
         Ok(servers)
     }
 

@@ -46,24 +46,43 @@ impl KvLink {
 }
 
 /// The link of one prefill server or rank, which sends one request after the other.
-#[derive(Debug)]
-pub(super) struct LinkQueue {
+///
+/// ```
+/// use rooflut::sim::cluster::{KvLink, LinkQueue};
+/// use rooflut::units::Seconds;
+/// let mut link = LinkQueue::new(KvLink::try_new(1e9, Seconds::from_us(5.0), 1_000.0)?);
+/// // A microsecond for a token.
+/// assert_eq!(link.send(50_000, 20).delivered_ns, 75_000);
+/// assert_eq!(link.send(60_000, 20).delivered_ns, 95_000);
+/// # Ok::<(), rooflut::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct LinkQueue {
     link: KvLink,
     /// When the link has sent all that was given to it.
     free_ns: u64,
 }
 
+/// The transfer of a request's KV entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Transfer {
+    /// How long it occupies the link, in nanoseconds.
+    pub occupied_ns: u64,
+    /// When the KV entries are at the decode server, in nanoseconds from the start.
+    pub delivered_ns: u64,
+}
+
 impl LinkQueue {
-    pub(super) fn new(link: KvLink) -> LinkQueue {
+    /// Creates an idle link.
+    pub fn new(link: KvLink) -> LinkQueue {
         LinkQueue { link, free_ns: 0 }
     }
 
-    /// Sends the KV entries of `tokens`, which are ready at `ready_ns`. Returns how long they occupy the link and
-    /// when they are delivered, both in nanoseconds.
-    pub(super) fn send(&mut self, ready_ns: u64, tokens: u32) -> (u64, u64) {
+    /// Sends the KV entries of `tokens`, which are ready at `ready_ns`, after those before.
+    pub fn send(&mut self, ready_ns: u64, tokens: u32) -> Transfer {
         let occupied_ns = self.link.occupied_ns(tokens);
         self.free_ns = ready_ns.max(self.free_ns).saturating_add(occupied_ns);
-        let delivered_ns = self.free_ns.saturating_add(self.link.latency.to_nanos());
-        (occupied_ns, delivered_ns)
+        Transfer { occupied_ns, delivered_ns: self.free_ns.saturating_add(self.link.latency.to_nanos()) }
     }
 }

@@ -8,6 +8,7 @@ mod losses;
 mod member;
 mod outage;
 mod pool;
+mod prefilled;
 mod rank_group;
 mod replicas;
 mod router;
@@ -15,7 +16,7 @@ mod server_pool;
 mod two_stages;
 
 pub use disaggregated::Disaggregated;
-pub use kv_link::KvLink;
+pub use kv_link::{KvLink, LinkQueue, Transfer};
 pub use lockstep::Lockstep;
 pub use outage::Outage;
 pub use replicas::Cluster;

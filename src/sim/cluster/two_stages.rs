@@ -6,15 +6,16 @@ use core::ops::Range;
 use core::slice;
 
 use super::disaggregated::Disaggregated;
-use super::kv_link::LinkQueue;
+use super::kv_link::{LinkQueue, Transfer};
 use super::losses::Losses;
 use super::outage::Outage;
 use super::pool::{FinishedRequest, Pool};
+use super::prefilled::Prefilled;
 use super::server_pool::ServerPool;
 use crate::sim::figures::{PoolUse, Stages, Totals};
 use crate::sim::load::source::{Source, tell_source};
 use crate::sim::observer::Observer;
-use crate::sim::{KvTransfer, Outcome, Progress, Rejection, Request, RequestRecord, StepTimeError, Timing};
+use crate::sim::{Outcome, Progress, Rejection, Request, RequestRecord, StepTimeError};
 use crate::step::LatencyModel;
 
 /// A run of separate prefill and decode servers.
@@ -35,20 +36,6 @@ pub(super) struct TwoStages<'r, M, S: ?Sized, O: ?Sized> {
     counts: Totals,
     source: &'r mut S,
     observer: &'r mut O,
-}
-
-/// The prefill result of a request: what its decode server does not know. The rest is not kept twice, as under
-/// overload most requests may be waiting there.
-#[derive(Debug)]
-struct Prefilled {
-    arrival_ns: u64,
-    at_engine_ns: u64,
-    scheduled_ns: u64,
-    prefilled_ns: u64,
-    cached_prompt_tokens: u32,
-    cached_tokens: u32,
-    preemptions: u32,
-    replica: u32,
 }
 
 /// The kinds of events. At the same time, servers are lost and back before deliveries, and both come before steps.
@@ -286,23 +273,13 @@ where
         let Some(link) = self.links.get_mut(timing.replica as usize) else {
             return;
         };
-        let (occupied_ns, delivered_ns) = link.send(timing.finish_ns, request.prompt_tokens);
+        let Transfer { occupied_ns, delivered_ns } = link.send(timing.finish_ns, request.prompt_tokens);
         let stages = &mut self.counts.stages;
         stages.transfers += 1;
         stages.link_ns += u128::from(occupied_ns);
         stages.transfer_ns += u128::from(delivered_ns - timing.finish_ns);
         self.transfers.insert((delivered_ns, index), request);
-        let prefilled = Prefilled {
-            arrival_ns: request.arrival_ns,
-            at_engine_ns: timing.at_engine_ns,
-            scheduled_ns: timing.scheduled_ns,
-            prefilled_ns: timing.finish_ns,
-            cached_prompt_tokens: request.cached_prompt_tokens,
-            cached_tokens: timing.cached_tokens,
-            preemptions: timing.preemptions,
-            replica: timing.replica,
-        };
-        self.prefilled.insert(index, prefilled);
+        self.prefilled.insert(index, Prefilled::of(&request, &timing));
     }
 
     /// Sends the request whose KV entries are delivered next to a decode server.
@@ -340,19 +317,15 @@ where
         let Some(prefilled) = self.prefilled.remove(&finished.index) else {
             return;
         };
-        let request = prefilled.request(finished.record.request);
-        let decode = match finished.record.outcome {
-            Outcome::Completed(timing) => timing,
-            Outcome::Rejected(reason) => {
-                return self.reject(finished.index, request, reason, finished.at_ns);
-            }
-        };
-        let delivered_ns = finished.record.request.arrival_ns;
-        let queue_ns = decode.scheduled_ns.saturating_sub(delivered_ns);
-        self.counts.stages.decode_queue_ns += u128::from(queue_ns);
-        let timing = prefilled.timing(decode, delivered_ns);
-        let record = RequestRecord::new(request, Outcome::Completed(timing));
-        self.counts.served(&record);
+        let record = prefilled.record(&finished.record);
+        if let Some(transfer) = record.timing().and_then(|timing| timing.kv_transfer) {
+            let queue_ns = transfer.scheduled_ns.saturating_sub(transfer.delivered_ns);
+            self.counts.stages.decode_queue_ns += u128::from(queue_ns);
+        }
+        match record.outcome {
+            Outcome::Completed(_) => self.counts.served(&record),
+            Outcome::Rejected(reason) => self.counts.rejected(reason),
+        }
         self.report(finished.index, &record, finished.at_ns);
     }
 
@@ -365,29 +338,5 @@ where
     fn report(&mut self, index: usize, record: &RequestRecord, finish_ns: u64) {
         self.observer.finished(index, record);
         tell_source(self.source, index, record, finish_ns);
-    }
-}
-
-impl Prefilled {
-    /// Returns the whole request, given that of the decode server.
-    fn request(&self, decode: Request) -> Request {
-        Request { arrival_ns: self.arrival_ns, cached_prompt_tokens: self.cached_prompt_tokens, ..decode }
-    }
-
-    /// Returns the times of the whole request, given those on the decode server.
-    fn timing(self, decode: Timing, delivered_ns: u64) -> Timing {
-        Timing {
-            at_engine_ns: self.at_engine_ns,
-            scheduled_ns: self.scheduled_ns,
-            preemptions: self.preemptions + decode.preemptions,
-            cached_tokens: self.cached_tokens,
-            kv_transfer: Some(KvTransfer {
-                prefill_replica: self.replica,
-                prefilled_ns: self.prefilled_ns,
-                delivered_ns,
-                scheduled_ns: decode.scheduled_ns,
-            }),
-            ..decode
-        }
     }
 }

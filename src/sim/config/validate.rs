@@ -1,6 +1,6 @@
 //! Contradictions of a configuration.
 
-use super::{PrefixCaching, SimConfig};
+use super::{PrefixCaching, Role, SimConfig};
 use crate::engine::{DraftScheduling, PadSpecDecode, Scheduling};
 use crate::error::{Invalid, MessagePart};
 use crate::model::{Parallelism, Span};
@@ -46,7 +46,26 @@ impl SimConfig {
             };
         }
         self.check_pipeline()?;
-        self.check_drafts()
+        self.check_drafts()?;
+        self.check_role()
+    }
+
+    /// Refuses what is not modelled on separate prefill and decode servers.
+    fn check_role(&self) -> Result<(), Invalid> {
+        if self.role == Role::Whole {
+            return Ok(());
+        }
+        if self.speculation.is_some() {
+            let text = "expected none on separate prefill and decode servers, found some, which is not modelled; use one \
+                of the two";
+            return Err(Invalid::new("speculation", text, &[]));
+        }
+        if self.kv_groups.states > 0 {
+            let text = "expected a model without layers that keep a state (gated delta nets), whose transfer is not \
+                modelled; use servers for prefill and decode";
+            return Err(Invalid::new("disaggregated prefill", text, &[]));
+        }
+        Ok(())
     }
 
     fn check_groups(&self) -> Result<(), Invalid> {

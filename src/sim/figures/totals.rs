@@ -15,7 +15,7 @@ pub struct Totals {
     pub replicas: u32,
     /// Requests served in full.
     pub completed: u64,
-    /// Requests that were not served, abandoned ones included.
+    /// Requests that were not served, abandoned and cancelled ones included.
     pub rejected: u64,
     /// Rejected requests whose clients gave up before the first token
     /// ([`Rejection::Abandoned`]). Their steps count; their tokens do not.

@@ -140,17 +140,23 @@ impl Scheduler {
         least.map(|(position, _)| position)
     }
 
+    /// Excludes the tokens that a request samples in the step before `step` from those whose blocks others can find: vLLM
+    /// registers a decoded token with the next step that computes one, and `step` does not.
+    pub(super) fn forget_unknown(&self, sequence: &mut Sequence, step: u64) {
+        if self.config.rules.scheduling == Scheduling::OneStepAhead || self.caches_at_end() {
+            let in_flight = self.in_flight(sequence, step);
+            sequence.forget_in_flight(in_flight.yielded);
+        }
+    }
+
     /// Frees the blocks of a running request and returns it to the queue.
     fn preempt(&mut self, plan: &mut Plan, turn: Turn) {
         let (step, rules) = (plan.number(), self.config.rules);
         let Some(mut victim) = self.running.remove(turn.admitted, step) else {
             return;
         };
-        let ahead = rules.scheduling == Scheduling::OneStepAhead;
-        if turn.tokens == 0 && (ahead || self.caches_at_end()) {
-            // vLLM registers a decoded token with the next step that computes one, and this step does not.
-            let in_flight = self.in_flight(&victim, step);
-            victim.forget_in_flight(in_flight.yielded);
+        if turn.tokens == 0 {
+            self.forget_unknown(&mut victim, step);
         }
         plan.preempted.push(victim.index);
         victim.timing.preemptions += 1;

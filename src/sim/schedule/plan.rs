@@ -5,6 +5,7 @@ use core::slice;
 
 use crate::sim::observer::StepRecord;
 use crate::sim::schedule::running::Admitted;
+use crate::sim::schedule::sequence::Sequence;
 use crate::step::{Chunk, DecodeGroup, StepBatch};
 
 /// A scheduled step. Requests are identified by their indices.
@@ -19,7 +20,7 @@ pub(crate) struct Plan {
     verifying: Vec<DecodeGroup>,
     /// Number of drafted tokens that are verified.
     pub(crate) drafted: u32,
-    /// Number of decoding requests that the step in flight completes.
+    /// Number of decoding requests that the step in flight completes, or that were cancelled since.
     pub(crate) overrun: u32,
     /// Number of accepted drafted tokens.
     pub(crate) accepted: u32,
@@ -147,7 +148,7 @@ impl Plan {
     }
 
     /// Returns the decoding requests if nothing else happens: no prefill, draft, last or late token,
-    /// preemption or lack of blocks.
+    /// preemption, lack of blocks or cancelled request.
     pub(crate) fn only_decodes(&self) -> Option<DecodeGroup> {
         let nothing_else = self.chunks.is_empty()
             && self.verifying.is_empty()
@@ -155,6 +156,7 @@ impl Plan {
             && self.preempted.is_empty()
             && self.preempted_before.is_empty()
             && !self.kv_cache_full
+            && self.overrun == 0
             && self.late.is_empty();
         (nothing_else && self.decode.requests > 0).then_some(self.decode)
     }
@@ -177,6 +179,27 @@ impl Plan {
             preempted: (self.preempted_before.len() + self.preempted.len()) as u32,
             kv_cache_full: self.kv_cache_full || !self.preempted.is_empty(),
             ..StepRecord::default()
+        }
+    }
+
+    /// Drops the results of a request that was cancelled after the step was scheduled: it is computed all the same.
+    pub(crate) fn drop_results(&mut self, cancelled: &Sequence) {
+        let index = cancelled.index;
+        let ends_prompt = self.first_tokens.iter().any(|(of, _)| *of == index) || self.resumed.contains(&index);
+        self.first_tokens.retain(|(of, _)| *of != index);
+        self.finished.retain(|(of, _)| *of != index);
+        for indices in [&mut self.interrupted, &mut self.resumed, &mut self.late] {
+            indices.retain(|of| *of != index);
+        }
+        if let Some(place) = self.verified.iter().position(|(of, _)| *of == index) {
+            let (_, yielded) = self.verified.remove(place);
+            let (drafted, accepted) = cancelled.drafts_in(self.number);
+            self.overrun += 1;
+            self.drafted -= drafted;
+            self.accepted -= accepted;
+            self.yielded = self.yielded.saturating_sub(yielded);
+        } else if !ends_prompt && self.decode.requests > 0 && self.verifying.is_empty() {
+            self.overrun += cancelled.decoded_in_flight(self.number + 1).yielded;
         }
     }
 

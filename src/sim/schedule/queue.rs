@@ -29,7 +29,7 @@ pub(crate) struct Queue {
 const SHORT: usize = 16;
 
 /// Sort key of a waiting request: priority, length, order. The smallest is admitted first.
-type Rank = (u32, u32, i64);
+pub(crate) type Rank = (u32, u32, i64);
 
 impl Queue {
     pub(crate) fn new(config: &SimConfig) -> Queue {
@@ -117,10 +117,10 @@ impl Queue {
     /// Removes the first request.
     pub(crate) fn pop(&mut self) -> Option<Sequence> {
         self.convert_first();
-        let (rank, sequence) = self.sequences.pop_first()?;
-        if let Some(clients) = &mut self.clients {
-            clients.remove(&(sequence.request.arrival_ns, rank));
-        }
+        let first = self.sequences.first_entry()?;
+        let rank = *first.key();
+        let sequence = first.remove();
+        self.forget_client(sequence.request.arrival_ns, rank);
         Some(sequence)
     }
 
@@ -133,11 +133,33 @@ impl Queue {
 
     /// Removes the request with [`first_client_ns`](Queue::first_client_ns).
     pub(crate) fn remove_first_client(&mut self) -> Option<Sequence> {
-        let (_, rank) = self.clients.as_mut()?.pop_first()?;
-        match self.arrived.remove(&rank) {
-            Some(arrived) => Some(Sequence::new(arrived, self.block_size)),
-            None => self.sequences.remove(&rank),
+        let (_, rank) = *self.clients.as_ref()?.first()?;
+        self.remove(rank)
+    }
+
+    /// Removes the request with this rank.
+    pub(crate) fn remove(&mut self, rank: Rank) -> Option<Sequence> {
+        let sequence = match self.arrived.remove(&rank) {
+            Some(arrived) => Sequence::new(arrived, self.block_size),
+            None => self.sequences.remove(&rank)?,
+        };
+        self.forget_client(sequence.request.arrival_ns, rank);
+        Some(sequence)
+    }
+
+    /// Notes that the client of a request no longer waits.
+    #[inline]
+    fn forget_client(&mut self, arrival_ns: u64, rank: Rank) {
+        if let Some(clients) = &mut self.clients {
+            clients.remove(&(arrival_ns, rank));
         }
+    }
+
+    /// Returns the rank of a request. Cost: O(n).
+    pub(crate) fn rank_of(&self, index: usize) -> Option<Rank> {
+        let arrived = self.arrived.iter().map(|(rank, of)| (rank, of.index));
+        let sequences = self.sequences.iter().map(|(rank, of)| (rank, of.index));
+        arrived.chain(sequences).find(|(_, of)| *of == index).map(|(rank, _)| *rank)
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -236,6 +236,12 @@ impl Sequence {
         if self.in_flight.step + 1 == step { self.in_flight } else { InFlight::default() }
     }
 
+    /// Returns the drafted and the accepted tokens that it verifies in `step`.
+    pub(crate) fn drafts_in(&self, step: u64) -> (u32, u32) {
+        let InFlight { yielded, unused, beyond, .. } = self.verified_in_flight(step + 1);
+        ((unused + yielded).saturating_sub(1), (beyond + yielded).saturating_sub(1))
+    }
+
     /// Returns the last step with a token of it, with pipeline stages.
     pub(crate) fn last_step(&self) -> u64 {
         self.in_flight.step

@@ -10,6 +10,11 @@ use crate::step::StepBatch;
 pub struct RequestId(pub(in crate::sim) usize);
 
 impl RequestId {
+    /// Returns the id of the request that was pushed to the server after `index` others.
+    pub fn new(index: usize) -> RequestId {
+        RequestId(index)
+    }
+
     /// Returns the number of requests that were pushed to the server before this one.
     pub fn index(self) -> usize {
         self.0
@@ -27,7 +32,7 @@ pub enum ServerEvent {
         /// Time in nanoseconds.
         at_ns: u64,
     },
-    /// The request was served in full, rejected or abandoned.
+    /// The request was served in full, rejected, abandoned or cancelled: its last event.
     Finished {
         /// The request.
         id: RequestId,
@@ -36,6 +41,16 @@ pub enum ServerEvent {
         /// The request as it was pushed, and its outcome.
         record: RequestRecord,
     },
+}
+
+impl ServerEvent {
+    /// Returns the name of the event, the same in all languages: `first_token` or `finished`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ServerEvent::FirstToken { .. } => "first_token",
+            ServerEvent::Finished { .. } => "finished",
+        }
+    }
 }
 
 /// The outcome of one step of a [`Server`](crate::sim::Server).
@@ -49,7 +64,8 @@ pub struct StepOutcome<'s> {
     /// Requests with output tokens in this step and the number of their tokens: 1, or more with speculative
     /// decoding.
     pub tokens: &'s [(RequestId, u32)],
-    /// Requests that were preempted when the step was scheduled, or since the previous step.
+    /// Requests that were preempted when the step was scheduled, or since the previous step; some may have been cancelled
+    /// since.
     pub preempted: &'s [RequestId],
     /// First tokens, finished requests, and rejections at the start of the step.
     pub events: &'s [ServerEvent],

@@ -3,8 +3,8 @@
 use alloc::collections::BinaryHeap;
 use core::cmp::{Ordering, Reverse};
 
-use crate::sim::SimConfig;
 use crate::sim::load::arrived::Arrived;
+use crate::sim::{Request, SimConfig};
 
 /// Requests in the order of their arrival, ties in the order of the pushes, and the API server that tokenizes their
 /// prompts one after another.
@@ -78,6 +78,22 @@ impl Inbox {
         self.tokens -= arrived.request.tokens();
         arrived.at_engine_ns = at_engine_ns;
         Some(arrived)
+    }
+
+    /// Returns the request with this index. Cost: O(n).
+    pub(super) fn request(&self, index: usize) -> Option<&Request> {
+        let requests = self.requests.iter().map(|Reverse(Entry { arrived, .. })| arrived);
+        requests.filter(|arrived| arrived.index == index).map(|arrived| &arrived.request).next()
+    }
+
+    /// Removes the request with this index. Cost: O(n).
+    pub(super) fn remove(&mut self, index: usize) {
+        let tokens = &mut self.tokens;
+        self.requests.retain(|Reverse(Entry { arrived, .. })| {
+            let is_kept = arrived.index != index;
+            *tokens -= if is_kept { 0 } else { arrived.request.tokens() };
+            is_kept
+        });
     }
 
     pub(super) fn len(&self) -> usize {

@@ -10,6 +10,7 @@ use crate::sim::StepTimeError;
 use crate::sim::clock::after;
 use crate::sim::observer::StepRecord;
 use crate::sim::schedule::plan::Plan;
+use crate::sim::schedule::sequence::Sequence;
 use crate::step::LatencyModel;
 
 /// The batches of a server with several pipeline stages that have been scheduled and have not ended.
@@ -31,6 +32,13 @@ impl Pipeline {
     /// Returns whether a batch with work is in flight.
     pub(super) fn is_busy(&self) -> bool {
         self.batches.iter().any(Option::is_some)
+    }
+
+    /// Drops the results of a cancelled request.
+    pub(super) fn drop_results(&mut self, cancelled: &Sequence) {
+        for (plan, _) in self.batches.iter_mut().flatten() {
+            plan.drop_results(cancelled);
+        }
     }
 
     /// Returns the record with the part of its duration in which no step before it was in flight, so that durations

@@ -1,9 +1,8 @@
 //! How requests enter and leave a server.
 
 use super::{RequestId, Server, ServerEvent};
-use crate::sim::config::Role;
 use crate::sim::load::arrived::Arrived;
-use crate::sim::{Outcome, Rejection, Request, RequestRecord};
+use crate::sim::{Outcome, Rejection, Request, RequestRecord, Role};
 
 impl<M> Server<M> {
     /// Adds a request that arrives now to the queue; rejects it if it can never be served, its client has given up, or
@@ -12,7 +11,7 @@ impl<M> Server<M> {
     fn receive(&mut self, mut arrived: Arrived) -> Result<(), Rejection> {
         arrived.with_kv = self.config.role == Role::Decode;
         let checked = match self.config.role {
-            Role::Whole => self.config.check(&arrived.request),
+            Role::Whole | Role::Prefill => self.config.check(&arrived.request),
             // It was checked before its prompt was computed.
             Role::Decode => Ok(()),
         };
@@ -44,9 +43,13 @@ impl<M> Server<M> {
         }
     }
 
-    /// Aborts the requests whose clients have given up by now, then receives those that have arrived.
+    /// Aborts the requests that were cancelled or whose clients have given up by now, then receives those that have
+    /// arrived.
     #[inline]
     pub(in crate::sim) fn take_arrivals(&mut self) {
+        if !self.cancelled.is_empty() {
+            self.abort_cancelled();
+        }
         if let Some(patience_ns) = self.config.patience_ns {
             self.abort_abandoned(patience_ns);
         }
@@ -59,6 +62,10 @@ impl<M> Server<M> {
     fn take_due(&mut self) {
         while let Some(arrived) = self.inbox.take(self.now_ns) {
             let Arrived { index, request, .. } = arrived;
+            if !self.cancelled.is_empty() && self.cancelled.remove(&index) {
+                self.report_rejected(index, request, Rejection::Cancelled);
+                continue;
+            }
             if let Err(reason) = self.receive(arrived) {
                 self.report_rejected(index, request, reason);
             }
@@ -95,7 +102,7 @@ impl<M> Server<M> {
         self.report_rejected(index, request, reason);
     }
 
-    fn report_rejected(&mut self, index: usize, request: Request, reason: Rejection) {
+    pub(super) fn report_rejected(&mut self, index: usize, request: Request, reason: Rejection) {
         self.totals.rejected(reason);
         self.events.push(ServerEvent::Finished {
             id: RequestId(index),
@@ -113,6 +120,9 @@ impl<M> Server<M> {
     }
 
     fn retire_all(&mut self) {
+        if !self.cancelled.is_empty() {
+            self.keep_finished();
+        }
         let at_ns = self.now_ns;
         for &(index, admitted) in &self.current.finished {
             if let Some(record) = self.scheduler.retire(admitted, at_ns, self.replica) {

@@ -63,10 +63,13 @@ impl<M: LatencyModel> Server<M> {
         Some(self.inbox.next_ns()?.max(self.now_ns))
     }
 
-    /// Returns the time until which decode steps may follow each other without a look into the inbox: until a client
-    /// gives up, or the next arrival. It matters only if it can be admitted, rejected or abandoned, or if the steps are
+    /// Returns the time until which decode steps may follow each other without a look into the inbox: until a request is
+    /// cancelled, a client gives up, or the next arrival. It matters only if it can be admitted, rejected or abandoned, or if the steps are
     /// observed: they count waiting requests.
     fn horizon_ns(&self, observed: bool) -> u64 {
+        if !self.cancelled.is_empty() {
+            return 0;
+        }
         let matters =
             self.has_room() || self.config.max_waiting.is_some() || self.config.patience_ns.is_some() || observed;
         let next_ns = self.inbox.next_ns().filter(|_| matters);

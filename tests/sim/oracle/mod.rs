@@ -37,6 +37,9 @@ pub(crate) struct Run {
     last_token_ns: Vec<Option<u64>>,
 }
 
+/// A request that is cancelled, and when.
+pub(crate) type Cancel = (u64, usize);
+
 /// Serves `requests` from an empty server until all are done; `comes` sets the state in which each reaches the engine.
 pub(crate) fn run(
     model: &impl LatencyModel,
@@ -44,9 +47,10 @@ pub(crate) fn run(
     requests: &[Request],
     listed: &[u64],
     comes: fn(Sequence) -> Sequence,
+    cancels: &[Cancel],
 ) -> Run {
-    let mut arrivals = Arrivals::of(requests, config);
     let mut run = Run::of(requests);
+    let mut arrivals = Arrivals::of(requests, config, cancels, &mut run);
     let mut scheduler = Scheduler::new(config, listed.to_vec());
     let (mut current, mut next) = (Plan::default(), Plan::default());
     let mut now_ns = 0;
@@ -100,12 +104,32 @@ struct Arrivals<'r> {
     config: SimConfig,
     /// When they do, and which they are.
     order: VecDeque<(u64, usize)>,
+    /// Requests that are still to be cancelled after their arrival.
+    cancels: Vec<Cancel>,
 }
 
 impl Arrivals<'_> {
-    fn of(requests: &[Request], config: SimConfig) -> Arrivals<'_> {
+    /// Aborts the requests that were cancelled by now; the engine has not seen those that remain.
+    fn cancel(&mut self, run: &mut Run, scheduler: &mut Scheduler, now_ns: u64) {
+        for (_, index) in self.cancels.extract_if(.., |(at_ns, _)| *at_ns <= now_ns).collect::<Vec<_>>() {
+            if scheduler.cancel(index) {
+                run.outcomes[index] = Outcome::Rejected(Rejection::Cancelled);
+            } else if self.order.iter().any(|(_, of)| *of == index) {
+                self.cancels.push((now_ns, index));
+            }
+        }
+    }
+
+    fn of<'r>(requests: &'r [Request], config: SimConfig, cancels: &[Cancel], run: &mut Run) -> Arrivals<'r> {
+        // Requests that are cancelled before they arrive never do.
+        let never =
+            |index: usize| cancels.iter().any(|(at_ns, of)| *of == index && requests[index].arrival_ns > *at_ns);
+        for index in (0..requests.len()).filter(|index| never(*index)) {
+            run.outcomes[index] = Outcome::Rejected(Rejection::Cancelled);
+        }
         let mut order: Vec<(u64, usize)> =
             (requests.iter().enumerate()).map(|(index, request)| (request.arrival_ns, index)).collect();
+        order.retain(|(_, index)| !never(*index));
         order.sort_unstable();
         let mut tokenized_ns = 0;
         for (at_engine_ns, index) in &mut order {
@@ -113,7 +137,8 @@ impl Arrivals<'_> {
             tokenized_ns = tokenized_ns.max(*at_engine_ns) + tokens * config.api_token_ns;
             *at_engine_ns = tokenized_ns + config.api_server_ns;
         }
-        Arrivals { requests, config, order: order.into() }
+        let cancels = cancels.iter().copied().filter(|(_, index)| !never(*index)).collect();
+        Arrivals { requests, config, order: order.into(), cancels }
     }
 
     /// Enqueues or rejects what has arrived; returns the time of the next arrival.
@@ -124,6 +149,7 @@ impl Arrivals<'_> {
         now_ns: u64,
         comes: fn(Sequence) -> Sequence,
     ) -> Option<u64> {
+        self.cancel(run, scheduler, now_ns);
         let Arrivals { requests, config, .. } = *self;
         run.abort(scheduler, now_ns, &config);
         while let Some(&(at_engine_ns, index)) = self.order.front() {
@@ -131,6 +157,11 @@ impl Arrivals<'_> {
                 return Some(at_engine_ns);
             }
             self.order.pop_front();
+            if let Some(place) = self.cancels.iter().position(|(at_ns, of)| *of == index && *at_ns <= now_ns) {
+                self.cancels.remove(place);
+                run.outcomes[index] = Outcome::Rejected(Rejection::Cancelled);
+                continue;
+            }
             let request = &requests[index];
             let times_ns = (at_engine_ns, now_ns);
             if let Some(sequence) = run.admit(index, request, times_ns, scheduler, config) {
@@ -198,16 +229,20 @@ impl Run {
 
     /// Notes the tokens of a step that has ended.
     fn ended(&mut self, plan: &Plan, now_ns: u64, config: &SimConfig) {
-        for &index in &plan.tokens {
+        // Steps that were fixed before a request was cancelled compute its tokens in vain.
+        let served: Vec<bool> = self.outcomes.iter().map(|of| matches!(of, Outcome::Completed(_))).collect();
+        let served = |indices: &[usize]| -> Vec<usize> { indices.iter().copied().filter(|of| served[*of]).collect() };
+        let tokens = served(&plan.tokens);
+        for &index in &tokens {
             let last_ns = self.last_token_ns[index].replace(now_ns);
             self.gaps_ns.extend(last_ns.map(|last_ns| now_ns - last_ns));
         }
-        for &index in &plan.first_tokens {
+        for index in served(&plan.first_tokens) {
             let timing = self.timing(index);
             timing.first_token_ns = now_ns;
-            timing.api_output_ns = plan.tokens.len() as u64 * config.api_output_ns;
+            timing.api_output_ns = tokens.len() as u64 * config.api_output_ns;
         }
-        for &index in &plan.finished {
+        for index in served(&plan.finished) {
             self.timing(index).finish_ns = now_ns;
         }
     }

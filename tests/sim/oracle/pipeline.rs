@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::plan::Plan;
 use super::scheduler::Scheduler;
-use super::{Arrivals, Run};
+use super::{Arrivals, Cancel, Run};
 use rooflut::sim::{Request, SimConfig};
 use rooflut::step::LatencyModel;
 
@@ -16,9 +16,15 @@ struct Batch {
 }
 
 /// Serves `requests` from an empty server until all are done.
-pub(crate) fn run(model: &impl LatencyModel, config: SimConfig, requests: &[Request], listed: &[u64]) -> Run {
-    let mut arrivals = Arrivals::of(requests, config);
+pub(crate) fn run(
+    model: &impl LatencyModel,
+    config: SimConfig,
+    requests: &[Request],
+    listed: &[u64],
+    cancels: &[Cancel],
+) -> Run {
     let mut run = Run::of(requests);
+    let mut arrivals = Arrivals::of(requests, config, cancels, &mut run);
     let mut scheduler = Scheduler::new(config, listed.to_vec());
     let mut queue: VecDeque<Batch> = VecDeque::new();
     let mut stages_ns: Vec<u64> = Vec::new();
@@ -28,6 +34,8 @@ pub(crate) fn run(model: &impl LatencyModel, config: SimConfig, requests: &[Requ
         let has_requests = |scheduler: &Scheduler| scheduler.has_requests() || scheduler.queued() > 0;
         let is_busy = |queue: &VecDeque<Batch>| queue.iter().any(|batch| !batch.plan.is_empty());
         if !has_requests(&scheduler) && !is_busy(&queue) {
+            // Batches without work, after which a request was cancelled.
+            queue.clear();
             match next_arrival_ns {
                 Some(arrival_ns) => now_ns = arrival_ns,
                 None => break,

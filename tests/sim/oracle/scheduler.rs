@@ -16,8 +16,8 @@ pub(crate) struct Scheduler {
     pub(crate) kv: KvCache,
     /// First come first served; preempted requests go to the front.
     pub(crate) waiting: VecDeque<Sequence>,
-    /// The steps with the last token of requests that were preempted while these are in flight.
-    ending: Vec<u64>,
+    /// The steps with the last token of requests that were preempted while these are in flight, and the requests.
+    ending: Vec<(u64, usize)>,
     /// The last step that has ended.
     ended: u64,
     /// The ids of a trace.
@@ -99,7 +99,7 @@ impl Scheduler {
     pub(crate) fn plan(&mut self, plan: &mut Plan) {
         self.scheduled_steps += 1;
         plan.reset(self.scheduled_steps);
-        self.ending.retain(|last| *last > self.ended);
+        self.ending.retain(|(last, _)| *last > self.ended);
         let threshold = self.threshold();
         for sequence in &mut self.running {
             sequence.last_output_is_known(plan.number);
@@ -135,6 +135,21 @@ impl Scheduler {
             aborted.extend(self.waiting.remove(place).map(|sequence| sequence.request));
         }
         aborted
+    }
+
+    /// Aborts a request; returns whether it was here.
+    pub(crate) fn cancel(&mut self, index: usize) -> bool {
+        let is_it = |sequence: &Sequence| sequence.request == index;
+        if let Some(place) = self.running.iter().position(is_it) {
+            let mut sequence = self.running.remove(place);
+            sequence.last_output_is_known(self.scheduled_steps + 1);
+            self.let_go(sequence);
+            return true;
+        }
+        let before = self.waiting.len() + self.ending.len();
+        self.waiting.retain(|sequence| !is_it(sequence));
+        self.ending.retain(|(last, of)| *of != index || *last <= self.ended);
+        self.waiting.len() + self.ending.len() < before
     }
 
     /// Its blocks are free; those that can be found keep their contents.
@@ -301,7 +316,7 @@ impl Scheduler {
         plan.preempted.push(victim.request);
         // The last token may be on its way (`OneStepAhead`): then nothing is left to compute.
         if victim.is_complete() {
-            self.ending.extend(victim.last_step);
+            self.ending.extend(victim.last_step.map(|last| (last, victim.request)));
             return;
         }
         let computed = self.config.rules.victim_token == VictimToken::Computed;

@@ -59,6 +59,7 @@ impl<'m> Driven<'m> {
             ServerEvent::FirstToken { id, at_ns } => {
                 assert!(at_ns <= self.server.now_ns());
                 assert_eq!(self.first_tokens_ns[id.index()].replace(at_ns), None);
+                assert_eq!(self.records[id.index()], None);
             }
             ServerEvent::Finished { id, at_ns, record } => {
                 assert!(at_ns <= self.server.now_ns());

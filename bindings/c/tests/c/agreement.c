@@ -179,7 +179,12 @@ static void drive(uint64_t scenario) {
     do {
       check(rooflut_server_events(server, events, 7, &length, &error), "events");
       for (size_t i = 0; i < length; i++) {
-        printf("event %" PRIu64 " %" PRIu32 " %" PRIu64 "\n", events[i].request, events[i].kind, events[i].at_ns);
+        const char *kind = rooflut_event_kind_name(events[i].kind), *outcome = rooflut_outcome_name(events[i].outcome);
+        printf("event %" PRIu64 " %s %s %" PRIu64 "\n", events[i].request, kind, outcome, events[i].at_ns);
+        if (events[i].outcome == ROOFLUT_OUTCOME_NONE && events[i].request % 5 == 0) {
+          RooflutError refused;
+          printf("cancel %d\n", rooflut_server_cancel(server, events[i].request, &refused) == ROOFLUT_CODE_OK);
+        }
       }
     } while (length == 7);
   }

@@ -207,6 +207,18 @@ static void steps_at_once(void) {
 
 static void server(void) {
   uint64_t scenario = open_scenario("[server]\nmax_num_seqs = 4"), server = 0, number = 0;
+  EXPECT(rooflut_server_new_stage(scenario, 3, &server, &error), ROOFLUT_CODE_VALUE, "role: expected 0 to 2");
+  // The prompt of a decode server is there: its first step has one token of it.
+  OK(rooflut_server_new_stage(scenario, ROOFLUT_ROLE_DECODE, &server, &error));
+  RooflutRequest delivered = {.arrival_ns = 7, .prompt_tokens = 100, .output_tokens = 10};
+  RooflutStepRecord decoded;
+  OK(rooflut_server_push(server, &delivered, &number, &error));
+  OK(rooflut_server_step(server, &decoded, &error));
+  if (decoded.start_ns != 7 || decoded.prefill_tokens != 1) {
+    fprintf(stderr, "a decode server computes the prompt again\n");
+    failures++;
+  }
+  OK(rooflut_free(server, &error));
   OK(rooflut_server_new(scenario, &server, &error));
   // A server keeps what it needs.
   OK(rooflut_free(scenario, &error));
@@ -261,6 +273,18 @@ static void server(void) {
   RooflutEvent events[8];
   OK(rooflut_server_events(server, events, 8, &length, &error));
   if (length != 4) failures++;
+  EXPECT(rooflut_server_cancel(server, 0, &error), ROOFLUT_CODE_VALUE, "request 0: expected one that was pushed and has not finished");
+  EXPECT(rooflut_server_cancel(server, UINT64_MAX, &error), ROOFLUT_CODE_VALUE, "request 18446744073709551615: ");
+  EXPECT(rooflut_server_cancel(0, 0, &error), ROOFLUT_CODE_HANDLE, "found 0");
+  request.arrival_ns = state.now_ns + 1;
+  OK(rooflut_server_push(server, &request, &number, &error));
+  OK(rooflut_server_cancel(server, number, &error));
+  OK(rooflut_server_events(server, events, 8, &length, &error));
+  if (length != 1 || events[0].request != number || events[0].kind != ROOFLUT_EVENT_KIND_FINISHED ||
+      events[0].outcome != ROOFLUT_OUTCOME_CANCELLED || strcmp(rooflut_outcome_name(events[0].outcome), "cancelled") != 0) {
+    fprintf(stderr, "a cancelled request has no last event that says so\n");
+    failures++;
+  }
   OK(rooflut_free(server, &error));
   EXPECT(rooflut_server_state(server, &state, &error), ROOFLUT_CODE_HANDLE, "not in use");
 }

@@ -127,7 +127,14 @@ func drive(scenario *rooflut.Scenario) {
 	for !state.IsIdle {
 		state = must(server.Advance(state.NextEventNS))
 		for _, event := range must(server.Events(nil)) {
-			fmt.Fprintf(out, "event %d %d %d\n", event.Request, event.Kind, event.AtNS)
+			fmt.Fprintf(out, "event %d %s %s %d\n", event.Request, event.Kind, event.Outcome, event.AtNS)
+			if event.Outcome == rooflut.OutcomeNone && event.Request%5 == 0 {
+				cancelled := 0
+				if server.Cancel(event.Request) == nil {
+					cancelled = 1
+				}
+				fmt.Fprintf(out, "cancel %d\n", cancelled)
+			}
 		}
 	}
 	totals := must(server.Totals())

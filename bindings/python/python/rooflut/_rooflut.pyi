@@ -143,8 +143,14 @@ class Deployment:
         tokens or requests add nothing; single numbers apply to all steps. With ``prefill_offsets`` or
         ``decode_offsets``, step i has the rows from ``offsets[i]`` to ``offsets[i + 1]``.
         """
-    def server(self) -> Server:
-        """Creates an idle server at time 0."""
+    def server(self, *, role: Literal["whole", "prefill", "decode"] = "whole") -> Server:
+        """Creates an idle server at time 0.
+
+        With ``role="prefill"`` and ``role="decode"`` it is one of separate prefill and decode servers, for routers of your
+        own: push a request with one output token to a prefill server, and when that has finished the whole request to a decode
+        server, with the time at which its KV entries are there as ``arrival_ns``. A prefill server delays no outputs in the
+        API server; a decode server has no API server before the engine, no queue limit and no patience of clients.
+        """
     @property
     def kv_blocks(self) -> int:
         """KV blocks of the server."""
@@ -182,7 +188,7 @@ class Event:
         """Time in nanoseconds."""
     @property
     def outcome(self) -> Union[str, None]:
-        """``completed``, or why the finished request was rejected."""
+        """``completed``, ``cancelled``, or why the finished request was rejected."""
     @property
     def queue_s(self) -> Union[float, None]:
         """Time in the queue, seconds."""
@@ -229,6 +235,13 @@ class Server:
         """Adds the requests of a frame with the arguments of ``push`` as columns; returns the number of the first.
 
         Without the column ``arrival_ns`` they arrive now.
+        """
+    def cancel(self, request: int) -> None:
+        """Cancels a request, by the number that ``push`` returned: its KV blocks are freed.
+
+        It takes effect at the next step boundary, and at once for a request that is still to arrive; its last event has the
+        outcome ``cancelled``. A request whose last token comes from the step in flight is served all the same. A number that
+        was never pushed, has finished or was cancelled is an error.
         """
     def advance_to(self, to_ns: int) -> None:
         """Moves the clock to a time in nanoseconds from the start, and runs all steps that begin before.
