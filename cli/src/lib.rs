@@ -72,7 +72,8 @@ mod untrusted;
 pub mod value;
 #[doc(hidden)]
 pub mod version;
-mod vllm;
+#[doc(hidden)]
+pub mod vllm;
 mod watch;
 
 pub use command::{answer, main_with};

@@ -1,7 +1,12 @@
 //! A server that is driven from outside: it does what a simulator does, whatever the calls, and bad calls leave it
 //! as it was.
 
+#[path = "../../tools/fuzz/src/corpus.rs"]
+#[allow(dead_code, missing_docs, unreachable_pub, reason = "other tests use the rest")]
+mod corpus;
 mod driven;
+#[path = "../../tools/fuzz/src/server.rs"]
+mod fuzz_target;
 
 use std::sync::Arc;
 
@@ -156,6 +161,12 @@ proptest! {
         prop_assert!(found == expected_steps);
         prop_assert_eq!(driven.finish(&model), expected(config, &requests));
     }
+}
+
+#[test]
+fn calls_that_the_fuzzer_keeps_agree_with_the_plain_engine() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tools/fuzz");
+    corpus::kept(folder, "server").iter().for_each(|input| fuzz_target::calls(input));
 }
 
 fn server(config: SimConfig) -> Server<Linear> {

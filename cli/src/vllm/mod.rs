@@ -85,6 +85,13 @@ impl Merged {
     }
 }
 
+/// Returns the scenario of a command, or of the file behind the `@`, with remarks.
+pub fn scenario_of(source: &str) -> Result<(Scenario, Vec<String>), Error> {
+    let mut scenario = Scenario::default();
+    let notes = VllmArgs { vllm: Some(source.to_owned()) }.put_under(&mut scenario)?;
+    Ok((scenario, notes))
+}
+
 /// Reads the command, or the file behind the `@`; returns its path, too.
 fn find(source: &str) -> Result<(Option<&Path>, Found), Error> {
     let variables = Variables::new();

@@ -68,7 +68,12 @@ pub(crate) fn columns(header: &[u8]) -> Result<Vec<Named>, Error> {
 /// The problem of a cell: its column, expected and found.
 pub(crate) fn wrong(column: &str, expected: &str, found: &str) -> String {
     let found: String = found.chars().take(MAX_QUOTED).collect();
-    format!("{column}: expected {expected}, found {found:?}")
+    format!("{}: expected {expected}, found {found:?}", shown(column))
+}
+
+/// Returns the beginning of a text of a file as an error shows it, on one line.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars().take(MAX_QUOTED).flat_map(char::escape_debug).collect()
 }
 
 fn check(cells: &StringRecord, columns: &[Named]) -> Result<(), String> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rooflut_scenario::{Error, Kind, grouped};
 
-use crate::cells::{Named, REMOVE, cells, columns, read_line};
+use crate::cells::{Named, REMOVE, cells, columns, read_line, shown};
 use crate::resume::{start, wrong_row};
 
 /// Passes on the lines of all shards of a sweep in the order of the grid: the bytes of a sweep without shards. Returns the
@@ -102,6 +102,7 @@ enum Problem {
 /// Checks that a row of the grid `of` is that of index `next` of `grid`.
 fn check(index: u64, of: &str, next: u64, grid: &str) -> Result<(), Problem> {
     if of != grid {
+        let (grid, of) = (shown(grid), shown(of));
         return Err(Problem::Other(format!("expected a row of grid {grid}, found one of {of}; {OF_ONE_SWEEP}")));
     }
     match index {

@@ -6,7 +6,7 @@ use std::path::Path;
 use csv::StringRecord;
 use rooflut_scenario::{Error, Kind};
 
-use crate::cells::{Named, REMOVE, cells, read_line, wrong};
+use crate::cells::{Named, REMOVE, cells, read_line, shown, wrong};
 use crate::shard::Shard;
 use crate::sweep::Sweep;
 
@@ -151,7 +151,8 @@ impl Sweep<'_> {
         for line in csv.split_inclusive(|byte| *byte == b'\n') {
             let whole = start(line).filter(|_| line.ends_with(b"\n"));
             let row = whole.ok_or_else(|| wrong("a part of one"))?;
-            check(row, next, self, Shard::WHOLE).map_err(|_| wrong(&format!("row {} of grid {}", row.0, row.1)))?;
+            check(row, next, self, Shard::WHOLE)
+                .map_err(|_| wrong(&format!("row {} of grid {}", row.0, shown(row.1))))?;
             next += 1;
         }
         Ok(next - first)
@@ -181,7 +182,8 @@ pub(crate) fn check((index, grid): (u64, &str), place: u64, sweep: &Sweep<'_>, s
     let expected = sweep.fingerprint();
     if grid != expected {
         return Err(format!(
-            "expected a row of this grid, {expected}, found one of {grid} (another grid, other files or another version)"
+            "expected a row of this grid, {expected}, found one of {} (another grid, other files or another version)",
+            shown(grid)
         ));
     }
     let is_there = place < shard.len(sweep.grid().len()) && index == shard.index(place);

@@ -1,4 +1,5 @@
-//! `corpus unpack|pack TARGET FOLDER`: the kept inputs of a target as the files that libFuzzer wants, and back.
+//! `corpus unpack|pack TARGET FOLDER`: the kept inputs of a target as the files that libFuzzer wants, and back. `corpus
+//! try TARGET` tries them.
 
 use std::path::Path;
 use std::{env, error::Error, fs};
@@ -7,8 +8,14 @@ use rooflut_fuzz::corpus;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
+    if let [action, target] = arguments.as_slice()
+        && action == "try"
+    {
+        corpus::kept(env!("CARGO_MANIFEST_DIR"), target).iter().for_each(|input| rooflut_fuzz::target(target, input));
+        return Ok(());
+    }
     let [action, target, folder] = arguments.as_slice() else {
-        return Err("usage: corpus unpack|pack TARGET FOLDER".into());
+        return Err("usage: corpus unpack|pack TARGET FOLDER, corpus try TARGET".into());
     };
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("corpus/{target}.txt"));
     let folder = Path::new(folder);

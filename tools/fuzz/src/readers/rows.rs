@@ -1,0 +1,129 @@
+//! Rows of sweeps, at `--resume` and `--merge`.
+
+use std::sync::{Arc, OnceLock};
+
+use rooflut::model;
+use rooflut::table::sets;
+use rooflut_scenario::{Error, Model, Scenario};
+use rooflut_sweep::{Axis, Front, Grid, Kind, Named, Shard, Sources, Sweep, earlier, merge};
+
+use super::{check_error, check_message, files};
+
+/// Reads the first file as the rows of an earlier sweep, and all as its shards. A line `@3` is the fourth row of the
+/// sweep, `@3,5,x` that row with `x` in place of its sixth cell, and `@H` the header.
+pub(super) fn rows(bytes: &[u8]) {
+    let files: Vec<Vec<u8>> = files(bytes).into_iter().map(expanded).collect();
+    let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
+    for (place, shard) in [Shard::WHOLE, "1/2".parse().unwrap(), "2/2".parse().unwrap()].into_iter().enumerate() {
+        match earlier(files[0], "rows.csv", sweep(), shard) {
+            Ok(found) => {
+                let kept = &files[0][..found.bytes as usize];
+                assert_eq!(lines(kept), found.rows + u64::from(found.bytes > 0));
+                assert!(found.rows <= shard.len(sweep().grid().len()));
+                check_cells(kept);
+            }
+            Err(error) if place == 0 => check_error(files[0], &error),
+            Err(_) => (),
+        }
+    }
+    // As a chart reads them, and as the rows of a unit.
+    if let Err(error) = Front::of(files[0]) {
+        check_error(files[0], &error);
+    }
+    match sweep().check_csv(files[0], 0) {
+        Ok(rows) => assert_eq!(rows, lines(files[0])),
+        Err(error) => check_message(&error.to_string()),
+    }
+    let mut merged = Vec::new();
+    let shards = files.iter().map(|bytes| ("rows.csv".to_owned(), *bytes));
+    let joined = merge(shards, |line| {
+        merged.extend_from_slice(line);
+        Ok::<_, Error>(())
+    });
+    match joined {
+        Ok(rows) => {
+            assert_eq!(lines(&merged), rows + 1);
+            assert!(merged.len() <= files.iter().map(|file| file.len()).sum());
+            if merged.starts_with(&sweep().csv_header().unwrap()) {
+                check_cells(&merged);
+            }
+        }
+        Err(error) => check_message(&error.to_string()),
+    }
+}
+
+fn expanded(bytes: &[u8]) -> Vec<u8> {
+    bytes.split_inclusive(|byte| *byte == b'\n').flat_map(|line| expanded_line(line).unwrap_or(line.to_vec())).collect()
+}
+
+fn expanded_line(line: &[u8]) -> Option<Vec<u8>> {
+    let line = str::from_utf8(line).ok()?.strip_prefix('@')?;
+    let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+    let mut parts = line.splitn(3, ',');
+    let row = match parts.next()? {
+        "H" => sweep().csv_header().unwrap(),
+        row => written().get(row.parse::<usize>().ok()?)?.clone(),
+    };
+    let row = String::from_utf8(row).unwrap();
+    let mut cells: Vec<&str> = row.trim_end().split(',').collect();
+    if let Some((cell, text)) = parts.next().zip(parts.next()) {
+        *cells.get_mut(cell.parse::<usize>().ok()?)? = text;
+    }
+    Some((cells.join(",") + end).into_bytes())
+}
+
+/// The rows of the sweep.
+fn written() -> &'static [Vec<u8>] {
+    static ROWS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    ROWS.get_or_init(|| {
+        let rows = (0..sweep().grid().len()).map(|index| sweep().row(index).unwrap().csv().unwrap());
+        rows.collect()
+    })
+}
+
+fn lines(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+/// Asserts that each row has a value of the right kind in each column. Commas in texts are in quotes.
+fn check_cells(csv: &[u8]) {
+    let columns = sweep().columns();
+    for line in str::from_utf8(csv).unwrap().lines().skip(1) {
+        let mut is_quoted = false;
+        let cells: Vec<&str> = line
+            .split(|c| {
+                is_quoted ^= c == '"';
+                c == ',' && !is_quoted
+            })
+            .collect();
+        assert_eq!(cells.len(), columns.len(), "{line}");
+        for (cell, (name, kind)) in cells.iter().zip(&columns).filter(|(cell, _)| !cell.is_empty()) {
+            let cell = cell.trim_matches('"');
+            let is_of_kind = match kind {
+                Kind::Integer => cell.parse::<i64>().is_ok(),
+                Kind::Number => cell.parse::<f64>().is_ok_and(f64::is_finite),
+                Kind::Truth => cell.parse::<bool>().is_ok(),
+                _ => true,
+            };
+            assert!(is_of_kind, "{name}: {cell}");
+        }
+    }
+}
+
+/// Eight deployments.
+fn sweep() -> &'static Sweep<'static> {
+    static SWEEP: OnceLock<Sweep<'static>> = OnceLock::new();
+    SWEEP.get_or_init(|| {
+        let mut base = Scenario::default();
+        base.workload.requests = Some(3);
+        let axes = [("tp", "1,2"), ("rate", "2,9"), ("output", "9,uniform:1..40")];
+        let axes = axes.iter().map(|(key, text)| Axis::read(key, [*text])).collect::<Result<_, _>>();
+        let grid = Grid::try_new(&base, axes.unwrap()).unwrap();
+        Sweep::try_new(grid, Sources { find: Arc::new(named), open: Arc::new(super::open) }, "fuzz").unwrap()
+    })
+}
+
+fn named(scenario: &Scenario) -> Result<Named, Error> {
+    let entry = model::find(scenario.target.model()).unwrap();
+    Ok(Named { model: Model::new(entry.name, entry.spec), draft_model: None, tables: sets::H100.clone() })
+}

@@ -1,0 +1,99 @@
+//! Small files: engines, fleets, data sheets, lengths, prices.
+
+use std::path::Path;
+
+use rooflut::table::Class;
+use rooflut_scenario::{
+    EngineFile, FileLengths, Fleet, LengthRange, Prices, ScenarioFile, Target, tables_of, unmeasured,
+};
+use rooflut_traces::Input;
+
+use super::{check_error, check_message, open};
+
+/// Reads the file of an engine, as `rooflut calibrate` writes it; what is read is written and read again.
+pub(super) fn engine(bytes: &[u8]) {
+    match EngineFile::read(bytes) {
+        Ok(file) => {
+            let written = file.to_toml().unwrap();
+            assert_eq!(EngineFile::read(written.as_bytes()).unwrap().to_toml().unwrap(), written);
+        }
+        Err(error) => check_error(bytes, &error),
+    }
+    let mut target = Target::default();
+    target.engine = Some("engine.toml".to_owned());
+    match target.find_engine(&|_| Ok(Input::from(bytes))) {
+        Ok(engine) => {
+            engine.stack.check().unwrap();
+            // Names in it are shown as a border shows them.
+            assert!(engine.mismatch(&target).is_none_or(|remark| !remark.is_empty()));
+        }
+        Err(error) => check_error(bytes, &error),
+    }
+    target.engine = Some(String::from_utf8_lossy(bytes).into_owned());
+    if target.engine_file().is_none() {
+        match target.find_engine(&open) {
+            Ok(engine) => engine.stack.check().unwrap(),
+            Err(error) => check_message(&error.to_string()),
+        }
+    }
+}
+
+/// Reads a fleet of servers.
+pub(super) fn fleet(bytes: &[u8]) {
+    match Fleet::read(bytes) {
+        Ok(fleet) => {
+            assert!(fleet.servers() > 0);
+            let written = serde_json::to_value(&fleet).unwrap();
+            assert_eq!(serde_json::from_value::<Fleet>(written).unwrap(), fleet);
+        }
+        Err(error) => check_error(bytes, &error),
+    }
+    // As a part of a scenario.
+    if let Err(error) = ScenarioFile::read(bytes) {
+        check_error(bytes, &error);
+    }
+}
+
+/// Reads the data sheet of a GPU.
+pub(super) fn gpu(bytes: &[u8]) {
+    for base in [None, Some("none"), Some("h200"), Some("h20")] {
+        match tables_of(Path::new("gpu.toml"), bytes, base) {
+            Ok(tables) => {
+                let gpu = tables.gpu();
+                let speeds = [gpu.bf16_flops_per_s, gpu.mem_bw_bytes_per_s, gpu.link_bytes_per_s];
+                assert!(speeds.iter().all(|speed| speed.is_finite() && *speed > 0.0), "{gpu:?}");
+                assert_ne!(tables.class(), Class::Measured);
+                check_message(&unmeasured(&tables, &Target::default()).unwrap());
+            }
+            Err(error) => check_error(bytes, &error),
+        }
+    }
+}
+
+/// Reads lengths of requests.
+pub(super) fn lengths(bytes: &[u8]) {
+    match FileLengths::read(bytes, LengthRange::ANY) {
+        Ok(read) => {
+            assert!(read.values > 0 && 1 <= read.shortest && read.shortest <= read.longest);
+            // The mean is a sum of rounded numbers.
+            let rounded = 1e-9 * read.mean;
+            let (shortest, longest) = (f64::from(read.shortest), f64::from(read.longest));
+            assert!((shortest - rounded..=longest + rounded).contains(&read.mean), "{read:?}");
+        }
+        Err(error) => check_error(bytes, &error),
+    }
+}
+
+/// Reads prices of GPUs.
+pub(super) fn prices(bytes: &[u8]) {
+    match Prices::read(bytes, &["mine"]) {
+        Ok(prices) => {
+            let prices = Prices::try_built_in().unwrap().replaced_by(prices);
+            for price in ["h100", "h200", "mine"].iter().filter_map(|gpu| prices.of(gpu)) {
+                assert!((0.0001..=1e6).contains(&price.usd_per_gpu_hour));
+                [&price.source, &price.date].into_iter().flatten().for_each(|text| check_message(text));
+            }
+        }
+        Err(error) => check_error(bytes, &error),
+    }
+}

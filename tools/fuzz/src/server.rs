@@ -1,0 +1,71 @@
+//! Calls of a server that is driven from outside, against the plain engine.
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use rooflut::sim::{Request, SimConfig};
+
+use super::driven::Driven;
+use crate::oracle;
+use crate::support::Linear;
+use crate::workloads::{IDS, requests, servers};
+
+/// Bytes that choose the server and its requests.
+const SEED: usize = 32;
+
+/// Drives a server by calls, two bytes for each; what it answers is what the plain engine says of all requests. The
+/// first bytes choose the server and the requests.
+pub(super) fn calls(bytes: &[u8]) {
+    let (first, calls) = bytes.split_at(bytes.len().min(SEED));
+    let mut seed = [0; SEED];
+    seed[..first.len()].copy_from_slice(first);
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let (config, requests) = (servers(), requests()).new_tree(&mut runner).unwrap().current();
+    drive(config, &requests, calls);
+}
+
+fn drive(config: SimConfig, requests: &[Request], calls: &[u8]) {
+    let model = Linear::mixed();
+    let mut driven = Driven::new(&model, config, requests.len());
+    let mut coming = requests.iter().filter(|request| config.check(request).is_ok());
+    let mut pushed = Vec::new();
+    for call in calls.chunks_exact(2) {
+        let now_ns = driven.server.now_ns();
+        let by_ns = u64::from(call[1] & 15) << (call[1] >> 4);
+        match call[0] % 12 {
+            // The next request arrives so long after the clock.
+            0..=3 => {
+                if let Some(request) = coming.next() {
+                    let request = request.at_ns(now_ns + by_ns);
+                    driven.push(request).unwrap();
+                    pushed.push(request);
+                }
+            }
+            4 | 5 => driven.advance(now_ns + by_ns),
+            6 | 7 => driven.advance(driven.server.next_event_ns().unwrap_or(now_ns)),
+            8 | 9 => driven.step(),
+            // A copy goes on; the original serves another request until its end.
+            10 => {
+                let copy = driven.server.clone();
+                let mut original = std::mem::replace(&mut driven.server, copy);
+                let batches = model.batches.borrow().len();
+                original.push(Request::new(9, 9).at_ns(now_ns)).unwrap();
+                original.run_until_idle().unwrap();
+                model.batches.borrow_mut().truncate(batches);
+            }
+            _ => driven.misuse(config),
+        }
+    }
+    while let Some(next_ns) = driven.server.next_event_ns() {
+        driven.advance(next_ns);
+    }
+    assert!(driven.server.is_idle());
+    let naive = Linear::mixed();
+    let expected = oracle::run(&naive, config, &pushed, &IDS, |sequence| sequence);
+    let outcomes: Vec<_> = driven.records.iter().flatten().map(|record| record.outcome).collect();
+    assert_eq!(outcomes, expected.outcomes);
+    let totals = driven.server.totals();
+    assert_eq!((totals.steps, totals.preemptions), (expected.steps, expected.preemptions));
+    assert_eq!(totals.block_ns, expected.block_ns);
+    assert_eq!(model.batches.take(), naive.batches.take());
+}
