@@ -51,10 +51,7 @@ impl SweepUnits {
     ///
     /// # Errors
     /// Each error of the command before its first row.
-    pub fn try_new(
-        arguments: impl IntoIterator<Item = OsString>,
-        points: Option<&[u8]>,
-    ) -> Result<SweepUnits, Error> {
+    pub fn try_new(arguments: impl IntoIterator<Item = OsString>, points: Option<&[u8]>) -> Result<SweepUnits, Error> {
         let Invocation::Command(Command::Sweep(args)) = args::parse(arguments.into_iter().collect())? else {
             return Err(Error::new("expected the arguments of a sweep, found another command"));
         };

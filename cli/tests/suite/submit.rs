@@ -140,8 +140,7 @@ fn a_pod_that_dies_while_it_joins_starts_again_and_joins() {
              \"$@\"\n"
         ),
     );
-    let ended: Vec<bool> =
-        (0..3).map(|index| folder.pod(&script, index).wait().expect("a pod").success()).collect();
+    let ended: Vec<bool> = (0..3).map(|index| folder.pod(&script, index).wait().expect("a pod").success()).collect();
     assert_eq!(ended, [true, true, false]);
     assert!(!folder.at("sweep.csv").exists());
     assert!(folder.pod(&script, 2).wait().expect("a pod").success());
@@ -184,8 +183,15 @@ fn go_passes_the_manifest_to_kubectl() {
 fn tasks_of_slurm_write_the_rows_of_one_run() {
     let folder = Folder::new();
     let out = format!("--out={OUT}");
-    let arguments =
-        ["--submit=slurm", "--shards=3", "--threads=2", "--job=partition=cpu", "--job=comment=it's", "--job=exclusive", &out];
+    let arguments = [
+        "--submit=slurm",
+        "--shards=3",
+        "--threads=2",
+        "--job=partition=cpu",
+        "--job=comment=it's",
+        "--job=exclusive",
+        &out,
+    ];
     let script = folder.answer(&arguments);
     compare(&script, "slurm.sh");
     // Jobs run as soon as they are submitted.
@@ -200,7 +206,9 @@ fn tasks_of_slurm_write_the_rows_of_one_run() {
     assert_eq!(folder.answer(&go), format!("array job 17, then job 17, which writes {OUT}\n"));
     folder.check_rows(OUT);
     let options = folder.read("options");
-    for option in ["--array=1-3%3", "--requeue", "--cpus-per-task=2", "--partition=cpu", "--comment=it's", "--exclusive"] {
+    for option in
+        ["--array=1-3%3", "--requeue", "--cpus-per-task=2", "--partition=cpu", "--comment=it's", "--exclusive"]
+    {
         assert!(options.lines().any(|line| line == option), "{option} is not in\n{options}");
     }
     let logs = format!("--output={}.3-shards/%a.log", OUT.replace('%', "%%"));
@@ -212,7 +220,10 @@ fn tasks_of_slurm_write_the_rows_of_one_run() {
         assert!(output.status.code() == Some(2) && stderr.contains(message), "{stderr}");
     };
     refused(&go, &format!("{OUT} already exists"));
-    refused(&["--submit=slurm", "--shards=4", "--out=new.csv", "--go"], "less than 4 shards (--shards), the MaxArraySize");
+    refused(
+        &["--submit=slurm", "--shards=4", "--out=new.csv", "--go"],
+        "less than 4 shards (--shards), the MaxArraySize",
+    );
     assert!(!Path::new(&folder.at("new.csv.4-shards")).exists());
 }
 

@@ -334,7 +334,11 @@ mod tests {
         assert_ne!(grid.fingerprint("a").unwrap(), points(&other).unwrap().fingerprint("a").unwrap());
         other[2].1 = "x".into();
         let error = points(&other).expect_err("no number");
-        assert_eq!((error.line(), error.to_string().contains("tp: expected a whole number")), (Some(3), true), "{error}");
+        assert_eq!(
+            (error.line(), error.to_string().contains("tp: expected a whole number")),
+            (Some(3), true),
+            "{error}"
+        );
     }
 
     #[test]

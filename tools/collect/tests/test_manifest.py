@@ -89,9 +89,10 @@ def test_a_job_has_an_index_for_each_shard(written):
 
 def test_jobs_follow_the_rules_of_rooflut_sweep(written):
     submit = pathlib.Path(__file__).parents[3] / "cli" / "tests" / "submit"
-    sweep, own = (validated(text) for text in ((submit / "kubernetes.yaml").read_text(), written(*KUBERNETES, *PLAN)))
+    sweep = validated((submit / "kubernetes.yaml").read_text())
+    own = validated(written(*KUBERNETES, *PLAN))
     for job in (sweep, own):
-        # What is settled for each job: shards, containers, volumes.
+        # Each job settles its shards, containers and volumes.
         job["spec"]["maxFailedIndexes"] -= job["spec"]["completions"]
         for key in ("completions", "parallelism", "backoffLimitPerIndex"):
             del job["spec"][key]

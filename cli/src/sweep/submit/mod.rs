@@ -98,7 +98,9 @@ impl Jobs {
         let pareto = args.pareto.then(|| "--pareto".to_owned());
         let pictures = plots.map(Ok).chain(html).chain(pareto.map(Ok)).collect::<Result<Vec<String>, Error>>()?;
         if let Some(word) = words.iter().find(|word| word.chars().any(char::is_control)) {
-            return Err(Error::new(format!("--submit: expected arguments without line breaks, found {word:?}; change it")));
+            return Err(Error::new(format!(
+                "--submit: expected arguments without line breaks, found {word:?}; change it"
+            )));
         }
         Ok(Jobs {
             sweep: quoted(&words),
