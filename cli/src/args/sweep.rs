@@ -79,10 +79,10 @@ pub(crate) struct SweepArgs {
     /// Number of jobs of --submit, each of which runs a shard.
     #[arg(long, value_name = "COUNT", value_parser = shards, requires = "submit", help_heading = "Sweep")]
     pub(crate) shards: Option<NonZero<u64>>,
-    /// Setting of the jobs: name, parallel; slurm: an option of sbatch, as partition=cpu; kubernetes: image, claim,
-    /// memory, namespace, fs-group (repeatable).
-    #[arg(long, value_name = "KEY=VALUE", requires = "submit", help_heading = "Sweep")]
-    pub(crate) job: Vec<String>,
+    /// Setting of the jobs: name, parallel; slurm: an option of sbatch, as partition=cpu or exclusive=; kubernetes: image,
+    /// claim, memory, namespace, fs-group (repeatable).
+    #[arg(long, value_name = "KEY=VALUE", value_parser = job, requires = "submit", help_heading = "Sweep")]
+    pub(crate) job: Vec<(String, String)>,
     /// Submit the jobs, too.
     #[arg(long, requires = "submit", help_heading = "Sweep")]
     pub(crate) go: bool,
@@ -126,6 +126,16 @@ impl SweepArgs {
 /// Reads a number of threads.
 fn threads(text: &str) -> Result<NonZero<usize>, &'static str> {
     whole(text).ok().and_then(NonZero::new).ok_or("expected a whole number from 1")
+}
+
+/// Reads a setting of a job.
+fn job(text: &str) -> Result<(String, String), &'static str> {
+    let is_key = |key: &str| {
+        key.starts_with(|c: char| c.is_ascii_lowercase()) && key.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+    };
+    let setting = text.split_once('=').filter(|(key, value)| is_key(key) && !value.chars().any(char::is_control));
+    let (key, value) = setting.ok_or("expected KEY=VALUE, as in memory=4Gi")?;
+    Ok((key.to_owned(), value.to_owned()))
 }
 
 /// Reads a number of shards.

@@ -1,6 +1,7 @@
 //! The grid that flags and a scenario file describe.
 
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use rooflut_error::{Whole, reading};
@@ -11,6 +12,9 @@ use serde_json::{Map, Value};
 use crate::args::SweepArgs;
 use crate::error::Error;
 use crate::input;
+
+/// Maximum length of a line of points, bytes.
+const MAX_LINE: u64 = 1 << 20;
 
 /// The keys of a scenario file that no flag replaces, with their lines.
 #[derive(Default)]
@@ -46,7 +50,7 @@ pub(super) fn grid(args: &SweepArgs, points: Option<&[u8]>) -> Result<(Grid, Fil
 }
 
 /// Returns the points of JSON Lines, whose keys replace those of a grid of one point.
-fn listed(shared: &Grid, path: &Path, lines: impl BufRead) -> Result<Grid, Error> {
+fn listed(shared: &Grid, path: &Path, mut lines: impl BufRead) -> Result<Grid, Error> {
     if shared.len() > 1 {
         return Err(Error::new(format!(
             "--points: expected one value of each other flag, found {}; list the values in the points",
@@ -58,7 +62,12 @@ fn listed(shared: &Grid, path: &Path, lines: impl BufRead) -> Result<Grid, Error
         let point: serde_json::Result<Map<String, Value>> = serde_json::from_str(&line);
         point.map_err(|error| expected(&format!("a JSON object such as {{\"tp\": 2}}: {error}")))
     };
-    let mut lines = lines.lines();
+    let mut lines = iter::from_fn(move || {
+        let mut line = String::new();
+        // The begin of a longer line is no object.
+        let read = lines.by_ref().take(MAX_LINE).read_line(&mut line);
+        read.map(|bytes| (bytes > 0).then_some(line)).transpose()
+    });
     let first = lines.next().ok_or_else(|| expected("a point on each line, found none"));
     let first = first.and_then(read).map_err(|error| error.at_line(1).in_file(path))?;
     let keys: Vec<String> = first.keys().cloned().collect();

@@ -6,23 +6,14 @@ use crate::error::Error;
 pub(super) struct Settings(Vec<(String, String)>);
 
 impl Settings {
-    pub(super) fn try_new(texts: &[String]) -> Result<Settings, Error> {
-        let mut settings: Vec<(String, String)> = Vec::new();
-        for text in texts {
-            let (key, value) = text.split_once('=').unwrap_or((text, ""));
-            let is_key = key.starts_with(|c: char| c.is_ascii_lowercase())
-                && key.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-            if !is_key || value.chars().any(char::is_control) {
-                return Err(Error::new(format!(
-                    "--job: expected KEY=VALUE, as in memory=4Gi, found {text:?}; correct it"
-                )));
-            }
-            if settings.iter().any(|(other, _)| other == key) {
+    pub(super) fn try_new(settings: &[(String, String)]) -> Result<Settings, Error> {
+        let mut others = settings.iter();
+        while let Some((key, _)) = others.next() {
+            if others.clone().any(|(other, _)| other == key) {
                 return Err(Error::new(format!("--job {key}: expected once, found twice; remove one")));
             }
-            settings.push((key.to_owned(), value.to_owned()));
         }
-        Ok(Settings(settings))
+        Ok(Settings(settings.to_vec()))
     }
 
     /// Takes a setting.
