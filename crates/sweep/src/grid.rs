@@ -252,7 +252,9 @@ impl<'k> Distinct<'k> {
         if let Some(place) = self.places.get(&given) {
             return Ok(*place);
         }
-        let value = canonical(&self.section, self.key, value).map_err(|expected| wrong(self.key, &given, &expected))?;
+        let found = cell(&value);
+        let read = canonical(&self.section, self.key, value);
+        let value = read.map_err(|expected| wrong(self.key, &found, &expected))?;
         let new = self.values.len() as u32;
         let place = *self.places.entry(value.to_string()).or_insert(new);
         if place == new {
