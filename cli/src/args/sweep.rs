@@ -37,7 +37,7 @@ pub(crate) struct SweepArgs {
     pub(crate) lists: Lists,
     /// JSON Lines file with a deployment on each line, {"tp": 2, "rate": 4}, instead of all combinations; flags with one
     /// value hold for all of them.
-    #[arg(long, value_name = "FILE", conflicts_with = "merge")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["merge", "untrusted"])]
     pub(crate) points: Option<PathBuf>,
     /// CSV file with a row for each deployment, or NAME.parquet for a folder of Parquet files [default: standard output].
     #[arg(long, value_name = "FILE", help_heading = "Sweep")]
@@ -74,7 +74,7 @@ pub(crate) struct SweepArgs {
     pub(crate) progress: bool,
     /// Print what submits the sweep to a cluster instead of running it: a script or a manifest.
     #[arg(long, value_name = "CLUSTER", requires_all = ["out", "shards"],
-          conflicts_with_all = ["merge", "shard", "resume"], help_heading = "Cluster")]
+          conflicts_with_all = ["merge", "shard", "resume", "untrusted"], help_heading = "Cluster")]
     pub(crate) submit: Option<Cluster>,
     /// Number of jobs of --submit, each of which runs a shard.
     #[arg(long, value_name = "COUNT", value_parser = shards, requires = "submit", help_heading = "Cluster")]
