@@ -17,11 +17,13 @@ pub(crate) struct SweepUnits(Arc<rooflut_cli::SweepUnits>);
 #[pymethods]
 impl SweepUnits {
     #[new]
-    fn new(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<SweepUnits> {
+    #[pyo3(signature = (arguments, points=None))]
+    fn new(py: Python<'_>, arguments: Vec<OsString>, points: Option<Vec<u8>>) -> PyResult<SweepUnits> {
         let arguments = ["rooflut", "sweep"].map(OsString::from).into_iter().chain(arguments);
         let arguments: Vec<OsString> = arguments.collect();
-        let units =
-            interruptible(py, move |_| rooflut_cli::SweepUnits::try_new(arguments).map_err(|error| error.to_string()))?;
+        let units = interruptible(py, move |_| {
+            rooflut_cli::SweepUnits::try_new(arguments, points.as_deref()).map_err(|error| error.to_string())
+        })?;
         Ok(SweepUnits(Arc::new(units)))
     }
 

@@ -3,6 +3,7 @@
 import concurrent.futures
 import dataclasses
 import importlib.util
+import json
 import multiprocessing
 import os
 import pathlib
@@ -15,6 +16,7 @@ import threading
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 
+import numpy
 import pytest
 
 import rooflut
@@ -85,6 +87,43 @@ def test_executors_give_the_bytes_of_one_process(pool, whole, tmp_path):
             assert written[:5] == (str(out), ROWS, ROWS, ROWS // 2, 0)
         rows = distributed.sweep(engine=engine, **GRID)
     assert rows.csv().encode() == whole["csv"] and len(rows["index"]) == ROWS
+
+
+def test_points_need_not_be_all_combinations(tmp_path, command, small_units):
+    # Several seeds of one load are points, too; the list is that of a file, and the rows are those of the command.
+    points = [
+        {"gpu": gpu, "tp": tp, "rate": rate, "seed": seed}
+        for gpu, tp in [("h100", 1), ("h200", 2)]
+        for rate in range(1, 12 * tp)
+        for seed in (1, 2, 3)
+    ]
+    file = tmp_path / "points.jsonl"
+    file.write_text("".join(f"{json.dumps(point)}\n" for point in points))
+    shared = {"model": "llama-3.1-8b", "requests": 20}
+    command("sweep", "--model=llama-3.1-8b", "--requests=20", "--points", file, "--out", tmp_path / "whole.csv")
+    whole = (tmp_path / "whole.csv").read_bytes()
+    assert whole.count(b"\n") == len(points) + 1 == 103
+    with spawned(2) as engine:
+        for given in (points, iter(points), file):
+            out = tmp_path / "sweep.csv"
+            out.unlink(missing_ok=True)
+            assert distributed.sweep(engine=engine, out=out, points=given, **shared).rows == len(points)
+            assert contents(out) == whole
+        numbers = [{"tp": numpy.int64(tp), "rate": numpy.float64(4)} for tp in (1, 2)]
+        plain = [{"tp": tp, "rate": 4.0} for tp in (1, 2)]
+        rows = distributed.sweep(engine=engine, points=numbers, **shared)
+        assert rows.csv() == distributed.sweep(engine=engine, points=plain, **shared).csv()
+        for wrong, message in [
+            ([], "points:.* expected a point on each line, found none"),
+            ([{"tp": 1}, {"rate": 1}], r"points:2: expected the keys of the first point \(tp\), found rate"),
+            ([{"tp": 1}, {"tp": "x"}], "points:2: .*tp: expected a whole number"),
+            ([{"tpp": 1}], "unknown key \"tpp\""),
+            ([1], "points: expected mappings"),
+        ]:
+            with pytest.raises(rooflut.RooflutError, match=message):
+                distributed.sweep(engine=engine, points=wrong, **shared)
+        with pytest.raises(rooflut.RooflutError, match="expected one value of each other flag, found seed 2"):
+            distributed.sweep(engine=engine, points=plain, seed=[1, 2], **shared)
 
 
 def test_one_process_has_as_many_threads_as_are_asked_for(whole):

@@ -33,7 +33,7 @@ pub(crate) use report::ReportArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use saturate::SaturateArgs;
 pub use step::StepArgs;
-pub(crate) use sweep::SweepArgs;
+pub(crate) use sweep::{Cluster, SweepArgs};
 pub(crate) use tables::TablesArgs;
 pub(crate) use watch::WatchArgs;
 

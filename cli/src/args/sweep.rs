@@ -4,10 +4,11 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::builder::{NonEmptyStringValueParser, ValueParser};
-use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
+use clap::{ArgAction, ArgMatches, Args, FromArgMatches, ValueEnum};
 use rooflut_scenario::{Scenario, whole};
 use rooflut_sweep::{OF_ONE_RUN, Plot, Shard};
 
+use crate::error::Error;
 use crate::untrusted::UntrustedArgs;
 
 /// Maximum number of deployments without `--max-points`.
@@ -34,6 +35,10 @@ pub(crate) struct SweepArgs {
     pub(crate) untrusted: UntrustedArgs,
     #[command(flatten)]
     pub(crate) lists: Lists,
+    /// JSON Lines file with a deployment on each line, {"tp": 2, "rate": 4}, instead of all combinations; flags with one
+    /// value hold for all of them.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["merge", "untrusted"])]
+    pub(crate) points: Option<PathBuf>,
     /// CSV file with a row for each deployment, or NAME.parquet for a folder of Parquet files [default: standard output].
     #[arg(long, value_name = "FILE", help_heading = "Sweep")]
     pub(crate) out: Option<PathBuf>,
@@ -67,10 +72,74 @@ pub(crate) struct SweepArgs {
     /// Write the progress to standard error; a terminal shows a bar anyway.
     #[arg(long, help_heading = "Sweep")]
     pub(crate) progress: bool,
+    /// Print what submits the sweep to a cluster instead of running it: a script or a manifest.
+    #[arg(long, value_name = "CLUSTER", requires_all = ["out", "shards"],
+          conflicts_with_all = ["merge", "shard", "resume", "untrusted"], help_heading = "Cluster")]
+    pub(crate) submit: Option<Cluster>,
+    /// Number of jobs of --submit, each of which runs a shard.
+    #[arg(long, value_name = "COUNT", value_parser = shards, requires = "submit", help_heading = "Cluster")]
+    pub(crate) shards: Option<NonZero<u64>>,
+    /// Setting of the jobs: name, parallel; slurm: an option of sbatch, as partition=cpu or exclusive=; kubernetes: image,
+    /// claim, memory, namespace, fs-group (repeatable).
+    #[arg(long, value_name = "KEY=VALUE", value_parser = job, requires = "submit", help_heading = "Cluster")]
+    pub(crate) job: Vec<(String, String)>,
+    /// Submit the jobs, too.
+    #[arg(long, requires = "submit", help_heading = "Cluster")]
+    pub(crate) go: bool,
+}
+
+/// The system of a cluster that runs jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Cluster {
+    /// An array job, and a job that joins its shards
+    Slurm,
+    /// An Indexed Job
+    Kubernetes,
+}
+
+impl SweepArgs {
+    /// Returns the arguments that describe the grid.
+    ///
+    /// # Errors
+    /// A path that is not Unicode.
+    pub(crate) fn words(&self) -> Result<Vec<String>, Error> {
+        let mut words = vec![format!("--max-points={}", self.max_points)];
+        for (flag, path) in [("--scenario", &self.path), ("--points", &self.points)] {
+            if let Some(path) = path {
+                let expected = || Error::new(format!("{flag}: expected a path of Unicode; rename the file"));
+                words.push(format!("{flag}={}", path.to_str().ok_or_else(expected)?));
+            }
+        }
+        for (key, occurrences) in &self.lists.0 {
+            let flag = format!("--{}", key.replace('_', "-"));
+            for texts in occurrences {
+                match texts.as_slice() {
+                    [one] => words.push(format!("{flag}={one}")),
+                    several => words.extend([&flag].into_iter().chain(several).cloned()),
+                }
+            }
+        }
+        Ok(words)
+    }
 }
 
 /// Reads a number of threads.
 fn threads(text: &str) -> Result<NonZero<usize>, &'static str> {
+    whole(text).ok().and_then(NonZero::new).ok_or("expected a whole number from 1")
+}
+
+/// Reads a setting of a job.
+fn job(text: &str) -> Result<(String, String), &'static str> {
+    let is_key = |key: &str| {
+        key.starts_with(|c: char| c.is_ascii_lowercase()) && key.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+    };
+    let setting = text.split_once('=').filter(|(key, value)| is_key(key) && !value.chars().any(char::is_control));
+    let (key, value) = setting.ok_or("expected KEY=VALUE, as in memory=4Gi")?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+/// Reads a number of shards.
+fn shards(text: &str) -> Result<NonZero<u64>, &'static str> {
     whole(text).ok().and_then(NonZero::new).ok_or("expected a whole number from 1")
 }
 

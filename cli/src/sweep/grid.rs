@@ -1,15 +1,20 @@
 //! The grid that flags and a scenario file describe.
 
-use std::path::PathBuf;
+use std::io::{self, BufRead, BufReader, Read};
+use std::iter;
+use std::path::{Path, PathBuf};
 
-use rooflut_error::Whole;
-use rooflut_scenario::{Fleet, PATH_KEYS, Scenario, ScenarioFile};
+use rooflut_error::{Whole, reading};
+use rooflut_scenario::{Fleet, Kind, PATH_KEYS, Scenario, ScenarioFile};
 use rooflut_sweep::{Axis, Grid};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::args::SweepArgs;
 use crate::error::Error;
 use crate::input;
+
+/// Maximum length of a line of points, bytes.
+const MAX_LINE: u64 = 1 << 20;
 
 /// The keys of a scenario file that no flag replaces, with their lines.
 #[derive(Default)]
@@ -30,8 +35,60 @@ impl FileKeys {
     }
 }
 
-/// Returns the grid; flags replace keys of the file.
-pub(super) fn grid(args: &SweepArgs) -> Result<(Grid, FileKeys), Error> {
+/// Returns the grid, or the points that are listed in a file or in `points`, of which the file is the name.
+pub(super) fn grid(args: &SweepArgs, points: Option<&[u8]>) -> Result<(Grid, FileKeys), Error> {
+    let (grid, keys) = combinations(args)?;
+    let grid = match (points, &args.points) {
+        (Some(lines), _) => listed(&grid, Path::new("points"), lines)?,
+        (None, Some(path)) => {
+            let file = rooflut_error::open(path).map_err(Error::reading(path))?;
+            listed(&grid, path, BufReader::new(file))?
+        }
+        (None, None) => grid,
+    };
+    Ok((grid, keys))
+}
+
+/// Returns the points of JSON Lines, whose keys replace those of a grid of one point.
+fn listed(shared: &Grid, path: &Path, mut lines: impl BufRead) -> Result<Grid, Error> {
+    if shared.len() > 1 {
+        return Err(Error::new(format!(
+            "--points: expected one value of each other flag, found {}; list the values in the points",
+            shared.sizes()
+        )));
+    }
+    let read = |line: io::Result<String>| {
+        let line = line.map_err(reading(path))?;
+        let point: serde_json::Result<Map<String, Value>> = serde_json::from_str(&line);
+        point.map_err(|error| expected(&format!("a JSON object such as {{\"tp\": 2}}: {error}")))
+    };
+    let mut lines = iter::from_fn(move || {
+        let mut line = String::new();
+        // The begin of a longer line is no object.
+        let read = lines.by_ref().take(MAX_LINE).read_line(&mut line);
+        read.map(|bytes| (bytes > 0).then_some(line)).transpose()
+    });
+    let first = lines.next().ok_or_else(|| expected("a point on each line, found none"));
+    let first = first.and_then(read).map_err(|error| error.at_line(1).in_file(path))?;
+    let keys: Vec<String> = first.keys().cloned().collect();
+    let points = [Ok(first)].into_iter().chain(lines.map(read)).map(|point| {
+        let point = point?;
+        let values: Option<Vec<Value>> = keys.iter().map(|key| point.get(key).cloned()).collect();
+        values.filter(|values| values.len() == point.len()).ok_or_else(|| {
+            let found: Vec<&str> = point.keys().map(String::as_str).collect();
+            expected(&format!("the keys of the first point ({}), found {}", keys.join(", "), found.join(", ")))
+        })
+    });
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    Grid::of_points(shared.base(), &keys, points).map_err(|error| error.in_file(path).into())
+}
+
+fn expected(text: &str) -> rooflut_sweep::Error {
+    rooflut_sweep::Error::new(Kind::Contents, format!("expected {text}; correct it"))
+}
+
+/// Returns all combinations; flags replace keys of the file.
+fn combinations(args: &SweepArgs) -> Result<(Grid, FileKeys), Error> {
     let axes = args.lists.0.iter().map(|(key, texts)| axis(key, texts)).collect::<Result<Vec<_>, Error>>()?;
     args.untrusted.check_use(args.path.as_deref())?;
     let Some(path) = &args.path else {

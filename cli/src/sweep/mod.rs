@@ -10,6 +10,7 @@ mod pareto;
 mod plots;
 mod progress;
 mod report;
+mod submit;
 mod units;
 
 use std::num::NonZero;
@@ -44,7 +45,7 @@ const INDENT: usize = 12;
 /// Simulates a grid, or joins the files of its shards, and answers with what was written. Rows without a file go to
 /// standard output.
 pub(crate) fn run(args: &SweepArgs, host: Host<'_>) -> Result<Answered, Error> {
-    let report = report::open(args)?;
+    let report = if args.submit.is_none() { report::open(args)? } else { None };
     let text = match args.merge.as_slice() {
         [] => sweep(args, host, report)?,
         shards => merge::run(args, shards, |rows| pictures(args, rows, report, &host.command))?,
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &SweepArgs, host: Host<'_>) -> Result<Answered, Error> {
 
 fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<String, Error> {
     let command = host.command;
-    let (grid, keys) = grid::grid(args)?;
+    let (grid, keys) = grid::grid(args, None)?;
     let points = args.shard.len(grid.len());
     if points > args.max_points {
         return Err(Error::new(format!(
@@ -68,6 +69,9 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
     }
     let sweep = found(grid).map_err(|error| keys.place(error))?.stopped_by(host.stop);
     plots::check(&args.plot, &sweep)?;
+    if args.submit.is_some() {
+        return submit::run(args, &sweep);
+    }
     let mut out = SweepOut::open(args, &sweep, host.stdout)?;
     let done = out.done();
     let mut progress = Progress::new(points, done, args.progress, host.shows_progress);

@@ -22,7 +22,7 @@ use super::{found, grid, plots};
 /// ```
 /// use rooflut_cli::SweepUnits;
 /// use rooflut_scenario::Stop;
-/// let units = SweepUnits::try_new(["rooflut", "sweep", "--requests=20", "--rate=2,4,6"].map(Into::into))?;
+/// let units = SweepUnits::try_new(["rooflut", "sweep", "--requests=20", "--rate=2,4,6"].map(Into::into), None)?;
 /// let rows = units.rows(1..3, 1, &Stop::default())?;
 /// assert_eq!((units.points(), rows.csv.iter().filter(|byte| **byte == b'\n').count()), (3, 2));
 /// # Ok::<(), rooflut_cli::Error>(())
@@ -46,15 +46,16 @@ pub struct UnitRows {
 
 impl SweepUnits {
     /// Reads the arguments of `rooflut sweep`, the name of the program first, and finds what they name. Flags that divide
-    /// the grid, merge or draw have no effect.
+    /// the grid, merge, draw or submit have no effect. `points` are the lines of the file of `--points`, which is then not
+    /// read.
     ///
     /// # Errors
     /// Each error of the command before its first row.
-    pub fn try_new(arguments: impl IntoIterator<Item = OsString>) -> Result<SweepUnits, Error> {
+    pub fn try_new(arguments: impl IntoIterator<Item = OsString>, points: Option<&[u8]>) -> Result<SweepUnits, Error> {
         let Invocation::Command(Command::Sweep(args)) = args::parse(arguments.into_iter().collect())? else {
             return Err(Error::new("expected the arguments of a sweep, found another command"));
         };
-        let (grid, keys) = grid::grid(&args)?;
+        let (grid, keys) = grid::grid(&args, points)?;
         let sweep = found(grid).map_err(|error| keys.place(error))?;
         Ok(SweepUnits { args: args.0, sweep })
     }

@@ -27,6 +27,7 @@ const READERS: &[&str] = &[
     "observe PATH --gpu h100",
     "calibrate PATH --gpu h100 --engine vllm-0.11.0",
     "run --engine PATH",
+    "sweep --points PATH",
     "lookup gemm --k 4096 --n 4096 --m 8 --tables PATH",
 ];
 

@@ -34,6 +34,7 @@ mod schemas;
 mod signals;
 mod speculation;
 mod step;
+mod submit;
 #[path = "../support/mod.rs"]
 mod support;
 mod sweep;

@@ -103,7 +103,7 @@ impl Axis {
 }
 
 /// A value that a key does not take.
-fn wrong(named: &str, found: &str, expected: &str) -> Error {
+pub(crate) fn wrong(named: &str, found: &str, expected: &str) -> Error {
     Error::new(Kind::Value, format!("{}: {expected}, found {found:?}; correct it", key(named)))
 }
 

@@ -22,14 +22,11 @@ pub(crate) fn hash(grid: &Grid) -> Result<String, Error> {
 /// Returns the paths of files and folders that a grid names.
 fn paths(grid: &Grid) -> Result<Vec<PathBuf>, Error> {
     let mut named = grid.base().inputs();
-    let mut places = vec![0; grid.axes().len()];
     for (number, axis) in grid.axes().iter().enumerate().filter(|(_, axis)| PATH_KEYS.contains(&axis.key())) {
         for place in 0..axis.values().len() {
-            places.iter_mut().skip(number).take(1).for_each(|own| *own = place);
-            let scenario = grid.scenario(grid.index(&places))?;
+            let scenario = grid.scenario(grid.first(number, place))?;
             named.extend(scenario.inputs().into_iter().filter(|(key, _)| *key == axis.key()));
         }
-        places.fill(0);
     }
     let paths = named.into_iter().map(|(_, path)| path);
     Ok(paths.filter(|path| path.is_file() || path.is_dir()).collect())

@@ -1,12 +1,14 @@
-//! Grids: all combinations of the values of some keys.
+//! Grids: all combinations of the values of some keys, or some of them.
+
+use std::collections::HashMap;
 
 use rooflut_error::{key, not_json};
 use rooflut_scenario::{Error, Kind, Scenario, grouped, names_file};
 use serde_json::{Map, Value};
 
-use crate::axis::Axis;
+use crate::axis::{Axis, wrong};
 use crate::fnv::Fnv;
-use crate::keys::{cell, sections};
+use crate::keys::{canonical, cell, section, sections};
 
 /// A scenario, and lists of values for some of its keys. A point of the grid is the scenario with one value of each.
 ///
@@ -28,6 +30,8 @@ pub struct Grid {
     sections: Map<String, Value>,
     axes: Vec<Axis>,
     len: u64,
+    /// The places of each point on the axes, one after the other, unless the points are all combinations.
+    points: Option<Vec<u32>>,
 }
 
 impl Grid {
@@ -37,6 +41,58 @@ impl Grid {
     /// # Errors
     /// A repeated key, and more points than a `u64` counts.
     pub fn try_new(base: &Scenario, axes: Vec<Axis>) -> Result<Grid, Error> {
+        let mut grid = Grid::with_fixed(base, axes)?;
+        let mut sizes = grid.axes.iter().map(|axis| axis.values().len() as u64);
+        match sizes.try_fold(1, u64::checked_mul) {
+            Some(len) => Ok(Grid { len, ..grid }),
+            None => {
+                grid.len = u64::MAX;
+                let (most, sizes) = (grouped(u64::MAX), grid.sizes());
+                let text = format!("expected at most {most} deployments, found {sizes}; take fewer values");
+                Err(Error::new(Kind::Value, text))
+            }
+        }
+    }
+
+    /// Lists points that need not be all combinations: `points` has the values of each, in the order of `keys`. The
+    /// points of a grid that is listed have other [fingerprints](Grid::fingerprint), and otherwise the same rows.
+    ///
+    /// ```
+    /// use rooflut_scenario::Scenario;
+    /// use rooflut_sweep::Grid;
+    /// use serde_json::json;
+    /// let points = [[json!(1), json!(4)], [json!(2), json!(4)], [json!(4), json!(9.5)]].map(Ok);
+    /// let grid = Grid::of_points(&Scenario::default(), &["tp", "rate"], points)?;
+    /// assert_eq!((grid.len(), grid.scenario(2)?.workload.rate), (3, Some(9.5)));
+    /// # Ok::<(), rooflut_sweep::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// No point; a repeated or unknown key; with its line, from 1, a point that could not be read, or a value that its key
+    /// does not take.
+    pub fn of_points<P: IntoIterator<Item = Value>>(
+        base: &Scenario,
+        keys: &[&str],
+        points: impl IntoIterator<Item = Result<P, Error>>,
+    ) -> Result<Grid, Error> {
+        let mut columns = keys.iter().map(|key| Distinct::try_new(key)).collect::<Result<Vec<_>, _>>()?;
+        let (mut places, mut len) = (Vec::new(), 0_u64);
+        for point in points {
+            len += 1;
+            let at_line = |error: Error| error.at_line(len);
+            for (column, value) in columns.iter_mut().zip(point.map_err(at_line)?) {
+                places.push(column.place(value).map_err(at_line)?);
+            }
+        }
+        let is_axis: Vec<bool> = columns.iter().map(Distinct::is_several).collect();
+        let axes = columns.into_iter().map(Distinct::axis).collect::<Result<Vec<_>, _>>()?;
+        let grid = Grid::with_fixed(base, axes)?;
+        let of_axes = places.into_iter().zip(is_axis.iter().cycle()).filter(|(_, is_axis)| **is_axis);
+        Ok(Grid { len, points: Some(of_axes.map(|(place, _)| place).collect()), ..grid })
+    }
+
+    /// Sets the axes with one value in the scenario.
+    fn with_fixed(base: &Scenario, axes: Vec<Axis>) -> Result<Grid, Error> {
         let mut keys: Vec<&str> = axes.iter().map(Axis::key).collect();
         keys.sort_unstable();
         if let Some((twice, _)) = keys.iter().zip(keys.iter().skip(1)).find(|(a, b)| a == b) {
@@ -56,17 +112,7 @@ impl Grid {
             set(&mut sections, axis, axis.values().first());
         }
         let base = scenario(sections.clone())?;
-        let mut sizes = axes.iter().map(|axis| axis.values().len() as u64);
-        let len = sizes.try_fold(1, u64::checked_mul);
-        let grid = Grid { base, sections, axes, len: len.unwrap_or(u64::MAX) };
-        match len {
-            Some(_) => Ok(grid),
-            None => {
-                let (most, sizes) = (grouped(u64::MAX), grid.sizes());
-                let text = format!("expected at most {most} deployments, found {sizes}; take fewer values");
-                Err(Error::new(Kind::Value, text))
-            }
-        }
+        Ok(Grid { base, sections, axes, len: 1, points: None })
     }
 
     /// The scenario with the values that all points share.
@@ -85,8 +131,11 @@ impl Grid {
         self.len
     }
 
-    /// Returns the size of each axis: `gpu 2 x tp 3`.
+    /// Returns the size of each axis: `gpu 2 x tp 3`; for points that are listed, their number.
     pub fn sizes(&self) -> String {
+        if self.points.is_some() {
+            return format!("points {}", grouped(self.len));
+        }
         let sizes = self.axes.iter().map(|axis| {
             let size = grouped(axis.values().len() as u64);
             format!("{} {size}", axis.key())
@@ -102,6 +151,11 @@ impl Grid {
 
     /// Returns the place of a point on each axis.
     pub(crate) fn places(&self, index: u64) -> Vec<usize> {
+        if let Some(points) = &self.points {
+            let width = self.axes.len();
+            let own = points.iter().skip(index as usize * width).take(width);
+            return own.map(|place| *place as usize).collect();
+        }
         let mut rest = index;
         let mut places: Vec<usize> = self
             .axes
@@ -118,10 +172,18 @@ impl Grid {
         places
     }
 
-    /// Returns the index of the point at these places.
-    pub(crate) fn index(&self, places: &[usize]) -> u64 {
-        let digits = places.iter().zip(&self.axes);
-        digits.fold(0, |index, (place, axis)| index * axis.values().len() as u64 + *place as u64)
+    /// Returns the index of the first point with this place on an axis.
+    pub(crate) fn first(&self, axis: usize, place: usize) -> u64 {
+        match &self.points {
+            Some(points) => {
+                let mut own = points.iter().skip(axis).step_by(self.axes.len());
+                own.position(|of| *of as usize == place).unwrap_or_default() as u64
+            }
+            None => {
+                let later = self.axes.iter().skip(axis + 1);
+                place as u64 * later.map(|axis| axis.values().len() as u64).product::<u64>()
+            }
+        }
     }
 
     /// Returns the scenario of a point. Keys may contradict each other; a run rejects such a scenario.
@@ -163,7 +225,51 @@ impl Grid {
         text += &format!("\n{version}");
         let mut hash = Fnv::default();
         hash.add(text.as_bytes());
+        for place in self.points.iter().flatten() {
+            hash.add(&place.to_le_bytes());
+        }
         Ok(format!("{}-{:016x}", self.len, hash.finish()))
+    }
+}
+
+/// The different values of a key, in the order in which they appear.
+struct Distinct<'k> {
+    key: &'k str,
+    section: String,
+    values: Vec<Value>,
+    /// Places by the text of a value as it is given, and as a scenario holds it.
+    places: HashMap<String, u32>,
+}
+
+impl<'k> Distinct<'k> {
+    fn try_new(key: &'k str) -> Result<Distinct<'k>, Error> {
+        Ok(Distinct { key, section: section(key)?, values: Vec::new(), places: HashMap::new() })
+    }
+
+    /// Returns the place of a value, which is added if it is new.
+    fn place(&mut self, value: Value) -> Result<u32, Error> {
+        let given = value.to_string();
+        if let Some(place) = self.places.get(&given) {
+            return Ok(*place);
+        }
+        let found = cell(&value);
+        let read = canonical(&self.section, self.key, value);
+        let value = read.map_err(|expected| wrong(self.key, &found, &expected))?;
+        let new = self.values.len() as u32;
+        let place = *self.places.entry(value.to_string()).or_insert(new);
+        if place == new {
+            self.values.push(value);
+        }
+        self.places.insert(given, place);
+        Ok(place)
+    }
+
+    fn is_several(&self) -> bool {
+        self.values.len() > 1
+    }
+
+    fn axis(self) -> Result<Axis, Error> {
+        Axis::try_new(self.key, self.values)
     }
 }
 
@@ -199,11 +305,42 @@ mod tests {
                     let target = &scenario.target;
                     let found = (target.gpu.as_deref(), target.tp, scenario.workload.rate);
                     assert_eq!(found, (Some(gpu), Some(tp), Some(rate)));
-                    assert_eq!(grid.index(&grid.places(index)), index);
+                    for (axis, place) in grid.places(index).into_iter().enumerate() {
+                        let first = (0..).find(|other| grid.places(*other)[axis] == place);
+                        assert_eq!(Some(grid.first(axis, place)), first);
+                    }
                     index += 1;
                 }
             }
         }
+    }
+
+    #[test]
+    fn points_are_the_combinations_that_are_listed() {
+        let points = |points: &[(Value, Value, Value)]| {
+            let points = points.iter().cloned().map(|(gpu, tp, rate)| Ok([gpu, tp, rate]));
+            Grid::of_points(&Scenario::default(), &["gpu", "tp", "rate"], points)
+        };
+        let listed = [("h100", "1", 4.0), ("h200", "2", 4.0), ("h100", "2", 4.0), ("h200", "2", 4.0)];
+        let given = listed.map(|(gpu, tp, rate)| (gpu.into(), tp.into(), rate.into()));
+        let grid = points(&given).unwrap();
+        assert_eq!((grid.len(), grid.axes().len(), grid.sizes().as_str()), (4, 2, "points 4"));
+        for (index, (gpu, tp, rate)) in listed.into_iter().enumerate() {
+            let scenario = grid.scenario(index as u64).unwrap();
+            let found = (scenario.target.gpu.as_deref(), scenario.target.tp, scenario.workload.rate);
+            assert_eq!(found, (Some(gpu), Some(tp.parse().unwrap()), Some(rate)));
+        }
+        assert_eq!((grid.first(0, 1), grid.first(1, 1)), (1, 1));
+        let mut other = given.clone();
+        other.swap(0, 1);
+        assert_ne!(grid.fingerprint("a").unwrap(), points(&other).unwrap().fingerprint("a").unwrap());
+        other[2].1 = "x".into();
+        let error = points(&other).expect_err("no number");
+        assert_eq!(
+            (error.line(), error.to_string().contains("tp: expected a whole number")),
+            (Some(3), true),
+            "{error}"
+        );
     }
 
     #[test]

@@ -99,15 +99,10 @@ impl<'s> Runs<'s> {
     /// # Errors
     /// The first value that names nothing, or the error of the first point if none can be run.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let mut places = vec![0; self.grid.axes().len()];
         for (number, axis) in self.grid.axes().iter().enumerate() {
-            for place in 0..axis.values().len() {
-                if let Some(own) = places.get_mut(number).filter(|_| NAMES.contains(&axis.key())) {
-                    *own = place;
-                    self.check_names(self.grid.index(&places))?;
-                    if let Some(own) = places.get_mut(number) {
-                        *own = 0;
-                    }
+            if NAMES.contains(&axis.key()) {
+                for place in 0..axis.values().len() {
+                    self.check_names(self.grid.first(number, place))?;
                 }
             }
         }

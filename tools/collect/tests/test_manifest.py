@@ -1,4 +1,5 @@
 import json
+import pathlib
 import re
 import shlex
 import subprocess
@@ -84,6 +85,31 @@ def test_a_job_has_an_index_for_each_shard(written):
     container = pod["containers"][0]
     assert container["resources"]["limits"] == {"memory": "64Gi", "amd.com/gpu": 8}
     assert "--retry" in container["args"] and "--kv-dtype" in container["args"]
+
+
+def test_jobs_follow_the_rules_of_rooflut_sweep(written):
+    submit = pathlib.Path(__file__).parents[3] / "cli" / "tests" / "submit"
+    sweep = validated((submit / "kubernetes.yaml").read_text())
+    own = validated(written(*KUBERNETES, *PLAN))
+    for job in (sweep, own):
+        # Each job settles its shards, containers and volumes.
+        job["spec"]["maxFailedIndexes"] -= job["spec"]["completions"]
+        for key in ("completions", "parallelism", "backoffLimitPerIndex"):
+            del job["spec"][key]
+        job["spec"]["template"]["metadata"]["labels"].clear()
+        pod = job["spec"]["template"]["spec"]
+        # OpenShift and fsGroup are settings; a sweep writes to its volume only.
+        for key in ("runAsNonRoot", "fsGroup"):
+            pod["securityContext"].pop(key, None)
+        (container,) = pod.pop("containers")
+        container["securityContext"].pop("readOnlyRootFilesystem", None)
+        pod["rights"] = container["securityContext"]
+        del pod["volumes"]
+    assert sweep["spec"] == own["spec"]
+    script = written("manifest", "slurm", *PLAN)
+    options = {"--requeue", "--open-mode=append", "--nodes=1", "--ntasks=1"}
+    for text in ((submit / "slurm.sh").read_text(), script):
+        assert options <= set(text.split())
 
 
 def test_jobs_of_parts_have_names_of_their_own(written):

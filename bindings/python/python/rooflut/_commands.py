@@ -91,6 +91,8 @@ def sweep(
     with the output of a sweep that was interrupted. ``threads`` is the number of threads, by default that of the CPUs
     that the process may use. :func:`rooflut.distributed.sweep` runs on several machines.
     """
+    if flags.get("submit") is not None:
+        raise RooflutError("submit: expected a sweep that runs here; submit with the command rooflut sweep")
     switches = ["--resume"] if resume else []
     if out is None:
         return Sweep(_answer("sweep", switches, flags))

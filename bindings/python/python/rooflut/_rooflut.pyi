@@ -341,7 +341,7 @@ def _event(
 class SweepUnits:
     """A sweep whose rows are simulated in units."""
 
-    def __new__(cls, arguments: List[str]) -> SweepUnits: ...
+    def __new__(cls, arguments: List[str], points: bytes | None = None) -> SweepUnits: ...
     @property
     def points(self) -> int:
         """Number of points of the grid."""

@@ -136,7 +136,7 @@ class _Dask(_Futures):
             try:
                 client = distributed.default_client()
             except ValueError:
-                client = self._own = distributed.Client()
+                client = self._own = _own_client(distributed)
         if client.asynchronous:
             raise RooflutError("engine: expected a client of Dask that is not asynchronous; connect another one")
         self._client = client
@@ -158,6 +158,16 @@ class _Dask(_Futures):
 
     def _slots(self) -> int:
         return sum(max(1, threads // self._job.threads) for threads in self._client.nthreads().values())
+
+
+def _own_client(distributed: Any) -> Any:
+    """Starts workers on this machine."""
+    config = importlib.import_module("dask.config")
+    # Dask has malloc return memory above 64 KiB at once, and units take it again: half as much processor time more.
+    key = "distributed.nanny.pre-spawn-environ"
+    environ = {**config.get(key), "MALLOC_TRIM_THRESHOLD_": 1 << 30, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
+    with config.set({key: environ}):
+        return distributed.Client()
 
 
 class _Ray(Engine):

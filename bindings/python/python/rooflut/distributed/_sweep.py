@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from typing import List, NamedTuple, Union, overload
+import zlib
+from typing import Any, Iterable, List, Mapping, NamedTuple, Union, overload
 
 from .. import _rooflut
 from .._commands import Flag, flags
@@ -21,8 +23,13 @@ _ELSEWHERE = {
     "merge": "expected no shards to merge; use rooflut.sweep",
     "plot": "expected no charts; draw them with rooflut.sweep",
     "pareto": "expected no charts; list the front with rooflut.sweep",
+    "submit": "expected an engine; submit with the command rooflut sweep",
     "html": "expected no report; write it with the command rooflut report",
 }
+
+
+#: Mappings with the keys of a deployment and its load, or the path of a file of them.
+Points = Union[str, "os.PathLike[str]", Iterable[Mapping[str, Any]], None]
 
 
 class Written(NamedTuple):
@@ -55,6 +62,7 @@ def sweep(
     resume: bool = False,
     progress: Reporting = None,
     max_points: int = 1_000_000,
+    points: Points = None,
     **grid: Flag,
 ) -> Sweep: ...
 @overload
@@ -66,6 +74,7 @@ def sweep(
     resume: bool = False,
     progress: Reporting = None,
     max_points: int = 1_000_000,
+    points: Points = None,
     **grid: Flag,
 ) -> Written: ...
 def sweep(
@@ -76,6 +85,7 @@ def sweep(
     resume: bool = False,
     progress: Reporting = None,
     max_points: int = 1_000_000,
+    points: Points = None,
     **grid: Flag,
 ) -> Union[Sweep, Written]:
     """Runs a grid of deployments and loads on many workers: the rows of :func:`rooflut.sweep` with these arguments.
@@ -92,6 +102,10 @@ def sweep(
     one thread of a Dask worker, or one worker of an executor. ``progress`` is a function that takes a
     :class:`Progress`, or whether to write a line to standard error (by default, to a terminal).
 
+    ``points`` lists deployments that are not all combinations: mappings with the same keys, ``{"tp": 2, "rate": 4}``, or
+    the path of a file of JSON Lines with them. The other arguments of the grid then have one value each. A list goes to
+    a worker with each unit; a file is read by the workers themselves.
+
     A unit of rows whose worker dies is simulated elsewhere, up to three times again. Ctrl-C cancels what has not begun.
     """
     for name, advice in _ELSEWHERE.items():
@@ -101,10 +115,16 @@ def sweep(
         raise RooflutError(f"threads: expected a number from 1, found {threads}; correct it")
     if resume and out is None:
         raise RooflutError("resume: expected a file in out, found none; name it")
+    lines = None
+    if isinstance(points, (str, os.PathLike)):
+        grid["points"] = points
+    elif points is not None:
+        lines = "\n".join(map(_line, points)).encode()
     arguments = flags(grid)
     of_output = flags({"out": out}) + (["--resume"] if resume else [])
-    units = SweepUnits(arguments + of_output)
-    job = Job(tuple(arguments), units.fingerprint, _rooflut.version(), threads or 1)
+    units = SweepUnits(arguments + of_output, lines)
+    compressed = None if lines is None else zlib.compress(lines)
+    job = Job(tuple(arguments), units.fingerprint, _rooflut.version(), threads or 1, compressed)
     keep(job, units)
     workers = engine_of(engine, job)
     try:
@@ -115,6 +135,17 @@ def sweep(
         return _to(os.fspath(out), units, workers, progress)
     finally:
         workers.close()
+
+
+def _line(point: Mapping[str, Any]) -> str:
+    if not isinstance(point, Mapping):
+        raise RooflutError(f'points: expected mappings such as {{"tp": 2}}, found {point.__class__.__name__}; correct them')
+    return json.dumps(dict(point), default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """Returns a number of NumPy as one of Python, and a path as text."""
+    return value.item() if hasattr(value, "item") else os.fspath(value)
 
 
 def _in_memory(units: SweepUnits, workers: Engine, progress: Reporting) -> Sweep:

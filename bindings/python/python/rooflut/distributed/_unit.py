@@ -6,8 +6,9 @@ import os
 import socket
 import threading
 import time
+import zlib
 from dataclasses import dataclass
-from typing import Dict, List, NamedTuple, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from .. import _rooflut
 from .._rooflut import RooflutError, SweepUnits
@@ -30,6 +31,8 @@ class Job:
     version: str
     #: Threads of each unit.
     threads: int
+    #: Compressed JSON Lines, if the points are listed rather than all combinations.
+    points: Optional[bytes]
 
 
 class Rows(NamedTuple):
@@ -81,7 +84,7 @@ def _open(job: Job) -> SweepUnits:
             "all workers"
         )
     try:
-        units = SweepUnits(list(job.arguments))
+        units = SweepUnits(list(job.arguments), job.points and zlib.decompress(job.points))
     except RooflutError as error:
         raise RooflutError(
             f"{worker}: cannot open the sweep that the driver has opened: {error}; name files by absolute paths at which "

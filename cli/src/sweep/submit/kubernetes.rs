@@ -1,0 +1,138 @@
+//! An Indexed Job: its completion index is the shard, and the last pod joins them.
+
+use std::path::{Component, Path};
+
+use rooflut_scenario::shell_quoted;
+use serde_json::{Value, json};
+
+use crate::error::Error;
+
+use super::Jobs;
+use super::settings::Settings;
+
+/// Folder of the volume in a pod.
+const MOUNT: &str = "/sweep";
+/// Times that a shard is started again: the locks of a lost node may last for some minutes.
+const RETRIES: u64 = 6;
+/// Maximum number of letters of a Job's name: the names of its pods end with more.
+const NAME: usize = 47;
+
+/// Returns the manifest of the Job.
+pub(super) fn manifest(jobs: &Jobs, mut settings: Settings) -> Result<String, Error> {
+    let parallel = settings.take_parallel(jobs.shards)?;
+    let name = settings.take("name").unwrap_or_else(|| "rooflut-sweep".to_owned());
+    let namespace = settings.take("namespace");
+    let group = settings.take("fs-group").map(|text| number(&text)).transpose()?;
+    let [image, claim, memory] =
+        ["image", "claim", "memory"].map(|key| settings.take(key).filter(|text| !text.is_empty()));
+    let (Some(image), Some(claim), Some(memory)) = (image, claim, memory) else {
+        return Err(Error::new(
+            "--submit kubernetes: expected --job image=IMAGE (with this build of rooflut), --job claim=NAME (a volume \
+             claim that all pods mount) and --job memory=SIZE (the limit of a pod, as in 4Gi); name all three",
+        ));
+    };
+    if let Some((key, _)) = settings.rest().first() {
+        return Err(Error::new(format!(
+            "--job: expected image, claim, memory, name, namespace, parallel or fs-group, found {key:?}; correct it"
+        )));
+    }
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let ends = name.starts_with('-') || name.ends_with('-');
+    if name.is_empty() || name.len() > NAME || ends || !name.chars().all(is_name) {
+        return Err(Error::new(format!(
+            "--job name: expected at most {NAME} lower-case letters, digits and hyphens between them, found {name:?}; \
+             correct it"
+        )));
+    }
+    let is_inside =
+        |path: &str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !is_inside(&jobs.out) {
+        let found = &jobs.out;
+        return Err(Error::new(format!(
+            "--out: expected a path inside the volume, as sweep.csv, found {found:?}; correct it"
+        )));
+    }
+    let mut metadata = json!({ "name": name, "labels": { "app": "rooflut-sweep" } });
+    if let (Some(namespace), Some(metadata)) = (namespace, metadata.as_object_mut()) {
+        metadata.insert("namespace".to_owned(), namespace.into());
+    }
+    let job = json!({
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata,
+        "spec": {
+            "completionMode": "Indexed",
+            "completions": jobs.shards,
+            "parallelism": parallel,
+            "backoffLimitPerIndex": RETRIES,
+            "maxFailedIndexes": jobs.shards,
+            // A pod that is evicted or whose node goes away has not failed: it does not count.
+            "podFailurePolicy": {
+                "rules": [{ "action": "Ignore", "onPodConditions": [{ "type": "DisruptionTarget", "status": "True" }] }]
+            },
+            "template": {
+                "metadata": { "labels": { "app": "rooflut-sweep" } },
+                "spec": pod(jobs, [image, claim, memory], group),
+            },
+        },
+    });
+    let yaml = serde_norway::to_string(&job).map_err(Error::new)?;
+    let Jobs { shards, points, .. } = jobs;
+    Ok(format!("# rooflut sweep: {shards} shards of {points} deployments. The last pod joins them.\n{yaml}"))
+}
+
+fn pod(jobs: &Jobs, [image, claim, memory]: [String; 3], group: Option<u64>) -> Value {
+    let mut security = json!({ "runAsNonRoot": true, "seccompProfile": { "type": "RuntimeDefault" } });
+    if let (Some(group), Some(security)) = (group, security.as_object_mut()) {
+        security.insert("fsGroup".to_owned(), group.into());
+    }
+    let resources = json!({ "cpu": jobs.threads.to_string(), "memory": memory });
+    json!({
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": false,
+        "securityContext": security,
+        "containers": [{
+            "name": "sweep",
+            "image": image,
+            // Kubernetes replaces variables in commands, `$(NAME)`; it reads two dollars as one.
+            "command": ["/bin/sh", "-c", script(jobs).replace('$', "$$")],
+            "workingDir": MOUNT,
+            "resources": { "requests": resources, "limits": resources },
+            "securityContext": {
+                "allowPrivilegeEscalation": false,
+                "readOnlyRootFilesystem": true,
+                "capabilities": { "drop": ["ALL"] },
+            },
+            "volumeMounts": [{ "name": "sweep", "mountPath": MOUNT }],
+        }],
+        "volumes": [{ "name": "sweep", "persistentVolumeClaim": { "claimName": claim } }],
+    })
+}
+
+/// Returns the script of a pod. Shards that ended stand in a file which is its own lock: a pod that takes the lock after
+/// all have ended joins them, and a lock ends with its process.
+fn script(jobs: &Jobs) -> String {
+    let (folder, out, shards) = (shell_quoted(&jobs.folder), shell_quoted(&jobs.out), jobs.shards);
+    let (version, simulate, join) = (jobs.check_version(), jobs.simulate(), jobs.join());
+    format!(
+        "\
+set -eu
+{version}n=$((JOB_COMPLETION_INDEX + 1))
+mkdir -p {folder}
+ended() {{ touch {folder}/ended; sort -u {folder}/ended | wc -l; }}
+if [ -e {out} ] && [ \"$(ended)\" -lt {shards} ]; then
+  echo \"error: \"{out}\" already exists; name another path\" >&2
+  exit 2
+fi
+{simulate}(
+  flock 9
+  echo \"$n\" >&9
+  [ \"$(ended)\" -lt {shards} ] || [ -e {out} ] || {join}
+) 9>>{folder}/ended
+"
+    )
+}
+
+fn number(text: &str) -> Result<u64, Error> {
+    text.parse().map_err(|_| Error::new(format!("--job fs-group: expected a number, found {text:?}; correct it")))
+}
