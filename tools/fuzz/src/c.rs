@@ -148,7 +148,8 @@ impl Caller<'_> {
                 }
                 12 => self.object(|out, error| c::rooflut_server_new(handle, out, error)),
                 13 => self.object(|out, error| c::rooflut_server_copy(handle, out, error)),
-                14 | 15 => self.push(handle),
+                14 => self.push(handle),
+                15 => self.cancel(handle),
                 16 => self.advance(handle),
                 17 => self.step(handle),
                 18 => self.events(handle),
@@ -238,6 +239,13 @@ impl Caller<'_> {
         (code == 0).then_some(state)
     }
 
+    unsafe fn cancel(&mut self, server: Handle) {
+        let mut error = c::Error::NONE;
+        // SAFETY: see above.
+        let code = unsafe { c::rooflut_server_cancel(server, self.number(), &raw mut error) };
+        assert!(error.code == code && code != Code::Panic as u32, "{code}: {}", error.message());
+    }
+
     unsafe fn advance(&mut self, server: Handle) {
         // SAFETY: see above.
         unsafe {
@@ -287,6 +295,7 @@ impl Caller<'_> {
             api_output_ns: 0,
             kind: c::EventKind::Unknown as u32,
             preemptions: 0,
+            outcome: 0,
         };
         let mut events = [EMPTY; 4];
         let (place, capacity) = (events.as_mut_ptr(), usize::from(self.byte() % 5));
@@ -358,7 +367,7 @@ impl Caller<'_> {
             prefill_offsets: offsets.as_ptr(),
             prefill_new_tokens: short.as_ptr(),
             prefill_kv_len: short.as_ptr(),
-            prefill_is_last: if self.byte() % 2 == 0 { null() } else { is_last.as_ptr() },
+            prefill_is_last: if self.byte().is_multiple_of(2) { null() } else { is_last.as_ptr() },
             prefill_length: lengths[1],
             decode_offsets: offsets.as_ptr(),
             decode_requests: short.as_ptr(),

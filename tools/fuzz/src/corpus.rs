@@ -5,8 +5,8 @@ use std::path::Path;
 
 /// The kept inputs of a target of the fuzz crate in `folder`, whose file is as [`pack`] writes it.
 pub fn kept(folder: impl AsRef<Path>, target: &str) -> Vec<Vec<u8>> {
-    let kept = fs::read_to_string(folder.as_ref().join(format!("corpus/{target}.txt"))).expect(target);
-    let inputs = unpack(&kept).expect(target);
+    let kept = fs::read_to_string(folder.as_ref().join(format!("corpus/{target}.txt"))).unwrap();
+    let inputs = unpack(&kept).unwrap();
     assert!(inputs.len() > 10, "{target}: {}", inputs.len());
     // A changed file would not be told from a changed order.
     assert_eq!(pack(inputs.clone()), kept, "{target}");

@@ -2,7 +2,7 @@
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use rooflut::sim::{Request, SimConfig};
+use rooflut::sim::{Request, RequestId, ServerError, SimConfig};
 
 use super::driven::Driven;
 use crate::oracle;
@@ -28,7 +28,7 @@ fn drive(config: SimConfig, requests: &[Request], calls: &[u8]) {
     let model = Linear::mixed();
     let mut driven = Driven::new(&model, config, requests.len());
     let mut coming = requests.iter().filter(|request| config.check(request).is_ok());
-    let mut pushed = Vec::new();
+    let (mut pushed, mut cancels) = (Vec::new(), Vec::new());
     for call in calls.chunks_exact(2) {
         let now_ns = driven.server.now_ns();
         let by_ns = u64::from(call[1] & 15) << (call[1] >> 4);
@@ -43,7 +43,20 @@ fn drive(config: SimConfig, requests: &[Request], calls: &[u8]) {
             }
             4 | 5 => driven.advance(now_ns + by_ns),
             6 | 7 => driven.advance(driven.server.next_event_ns().unwrap_or(now_ns)),
-            8 | 9 => driven.step(),
+            8 => driven.step(),
+            9 => {
+                let index = usize::from(call[1]);
+                let id = RequestId::new(index);
+                let is_over = cancels.iter().any(|(_, of)| *of == index)
+                    || driven.records.get(index).is_none_or(|record| record.is_some())
+                    || index >= pushed.len();
+                let refused = driven.server.cancel(id).err();
+                assert_eq!(refused, is_over.then_some(ServerError::UnknownRequest { index }));
+                if !is_over {
+                    cancels.push((now_ns, index));
+                    driven.drain();
+                }
+            }
             // A copy goes on; the original serves another request until its end.
             10 => {
                 let copy = driven.server.clone();
@@ -61,7 +74,7 @@ fn drive(config: SimConfig, requests: &[Request], calls: &[u8]) {
     }
     assert!(driven.server.is_idle());
     let naive = Linear::mixed();
-    let expected = oracle::run(&naive, config, &pushed, &IDS, |sequence| sequence);
+    let expected = oracle::run(&naive, config, &pushed, &IDS, |sequence| sequence, &cancels);
     let outcomes: Vec<_> = driven.records.iter().flatten().map(|record| record.outcome).collect();
     assert_eq!(outcomes, expected.outcomes);
     let totals = driven.server.totals();

@@ -30,7 +30,7 @@ fn check(model: &HfModel) {
     assert!(spec.weight_params() > 0);
     let written = serde_json::to_value(spec).unwrap();
     assert_eq!(serde_json::from_value::<ModelSpec>(written).unwrap(), *spec);
-    match Deployment::builder(spec.clone(), &sets::H100).build() {
+    match Deployment::builder(*spec, &sets::H100).build() {
         Ok(deployment) => {
             let seconds = deployment.step_model().total_time(&StepBatch::default()).0;
             assert!(seconds.is_finite() && seconds >= 0.0, "{seconds}");

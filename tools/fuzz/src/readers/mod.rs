@@ -22,8 +22,11 @@ use rooflut_scenario::{Error, Model, Resources, Run, Scenario, no_others};
 use rooflut_traces::Input;
 use serde_json::Value;
 
+/// What reads an input, and panics where an answer is wrong.
+pub type Reader = fn(&[u8]);
+
 /// The readers by the names of their fuzz targets.
-pub const ALL: [(&str, fn(&[u8])); 13] = [
+pub const ALL: [(&str, Reader); 13] = [
     ("config", config::config),
     ("engine", small::engine),
     ("fleet", small::fleet),
