@@ -7,73 +7,13 @@
 # Needs root and Debian's slurm-wlm and munge; without them it says so and ends with 75. Nothing is left behind.
 set -euo pipefail
 rooflut=$(realpath "${1:?"usage: check.sh ROOFLUT"}")
-export PATH=$PATH:/usr/sbin
-
-leave_out() { echo "Slurm: $1: left out"; exit 75; }
-for tool in slurmctld slurmd sbatch scontrol munged; do
-  command -v "$tool" >/dev/null || leave_out "$tool is not installed (Debian: slurm-wlm munge)"
-done
-[ "$(id -u)" = 0 ] || leave_out "slurmd starts jobs as root only"
-
-work=$(mktemp -d)
-chmod 755 "$work"
-pids=()
-finish() {
-  [ ${#pids[@]} = 0 ] || kill "${pids[@]}" 2>/dev/null || true
-  wait 2>/dev/null || true
-  rm -rf "$work"
-}
-trap finish EXIT
-fail() { echo "$1"; tail -n 20 "$work"/*.log "$work"/*-shards/*.log 2>/dev/null; exit 1; }
-
-# Credentials between the daemons: a key and a socket of our own.
-mkdir -m 755 "$work/munge" "$work/state" "$work/spool" "$work/bin"
-head -c 1024 /dev/urandom >"$work/munge/key"
-chmod 400 "$work/munge/key"
-munged --foreground --force --key-file "$work/munge/key" --socket "$work/munge/socket" \
-  --pid-file "$work/munge/pid" --log-file "$work/munge/log" --seed-file "$work/munge/seed" &>"$work/munge/out" &
-pids+=($!)
-export SLURM_CONF=$work/slurm.conf
-cat >"$SLURM_CONF" <<CONF
-ClusterName=one
-SlurmctldHost=localhost(127.0.0.1)
-SlurmctldPort=16827
-SlurmdPort=16828
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/munge
-AuthInfo=socket=$work/munge/socket
-CommunicationParameters=NoAddrCache
-MaxArraySize=9
-MpiDefault=none
-ProctrackType=proctrack/pgid
-TaskPlugin=task/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-ReturnToService=2
-AccountingStorageType=accounting_storage/none
-JobAcctGatherType=jobacct_gather/none
-StateSaveLocation=$work/state
-SlurmdSpoolDir=$work/spool
-SlurmctldPidFile=$work/slurmctld.pid
-SlurmdPidFile=$work/slurmd.pid
-SlurmctldLogFile=$work/slurmctld.log
-SlurmdLogFile=$work/slurmd.log
-SchedulerParameters=requeue_delay=1
-NodeName=localhost NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
-PartitionName=all Nodes=localhost Default=YES State=UP
-CONF
-slurmctld -D &>/dev/null & pids+=($!)
-slurmd -D -N localhost &>/dev/null & pids+=($!)
-cd "$work"
-for _ in $(seq 120); do
-  sinfo -h -o %T 2>/dev/null | grep -q idle && break
-  sleep 0.5
-done
-sinfo -h -o '%N %T' | grep idle || fail "no node is idle"
+. "$(dirname "$0")/one_node.sh"
+lacks=$(lacks_slurm)
+[ -z "$lacks" ] || { echo "Slurm: $lacks: left out"; exit 75; }
+start_slurm 16827 MaxArraySize=9 SchedulerParameters=requeue_delay=1
+fail() { echo "$1"; tail -n 20 ./*.log ./*-shards/*.log 2>/dev/null; exit 1; }
 
 ln -s "$rooflut" bin/rooflut
-export PATH=$work/bin:$PATH
 # So many requests that a deployment takes a tenth of a second, whatever the build: the first shard is to be killed.
 requests=100
 took=0

@@ -40,7 +40,7 @@ const MAX_TEXT: usize = 256 << 20;
 /// `pointer` is null or valid for reads of `length` bytes for `'a`.
 pub(crate) unsafe fn text<'a>(pointer: *const c_char, length: usize, name: &str) -> Result<&'a str, Failure> {
     if length > MAX_TEXT {
-        let text = format_args!("{name}: expected a text of at most 256 MiB, found {length} bytes; check the length");
+        let text = format!("{name}: expected a text of at most 256 MiB, found {length} bytes; check the length");
         return Err(Failure::new(Code::Length, text));
     }
     // SAFETY: the caller's promise.
