@@ -57,7 +57,7 @@ impl OutputFile {
             let folder = file.path().parent().unwrap_or(Path::new("."));
             let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
             for other in entries.filter(|path| is_beside(path, destination) && path != file.path()) {
-                // One that is gone is written no more; nobody holds the lock of one that a `kill -9` left behind.
+                // One that is gone is written no more; no process holds the lock of one that a `kill -9` left behind.
                 File::open(other).map_or(Ok(()), |other| lock(&other, named))?;
             }
         }

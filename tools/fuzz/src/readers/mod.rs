@@ -22,7 +22,7 @@ use rooflut_scenario::{Error, Model, Resources, Run, Scenario, no_others};
 use rooflut_traces::Input;
 use serde_json::Value;
 
-/// What reads an input, and panics where an answer is wrong.
+/// Reads an input, and panics where an answer is wrong.
 pub type Reader = fn(&[u8]);
 
 /// The readers by the names of their fuzz targets.
