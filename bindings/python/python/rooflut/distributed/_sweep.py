@@ -6,7 +6,7 @@ import json
 import os
 import time
 import zlib
-from typing import Any, Iterable, List, Mapping, NamedTuple, Union, overload
+from typing import Any, Callable, Iterable, List, Mapping, NamedTuple, Union, cast, overload
 
 from .. import _rooflut
 from .._commands import Flag, flags
@@ -137,15 +137,16 @@ def sweep(
         workers.close()
 
 
-def _line(point: Mapping[str, Any]) -> str:
+def _line(point: object) -> str:
     if not isinstance(point, Mapping):
-        raise RooflutError(f'points: expected mappings such as {{"tp": 2}}, found {point.__class__.__name__}; correct them')
-    return json.dumps(dict(point), default=_plain)
+        raise RooflutError(f'points: expected mappings such as {{"tp": 2}}, found {type(point).__name__}; correct them')
+    return json.dumps(dict(cast("Mapping[str, Any]", point)), default=_plain)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> object:
     """Returns a number of NumPy as one of Python, and a path as text."""
-    return value.item() if hasattr(value, "item") else os.fspath(value)
+    item: Union[Callable[[], object], None] = getattr(value, "item", None)
+    return os.fspath(cast("os.PathLike[str]", value)) if item is None else item()
 
 
 def _in_memory(units: SweepUnits, workers: Engine, progress: Reporting) -> Sweep:
