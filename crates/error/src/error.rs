@@ -4,6 +4,7 @@ use std::path::Path;
 use std::{fmt, io};
 
 use crate::nearest::either;
+use crate::printable::printable;
 
 /// Why something cannot be done: a message of one line that says what was found, what was expected and what to do.
 ///
@@ -159,7 +160,7 @@ impl Error {
         if self.0.keys.is_empty() { keys(&self.0.text).collect() } else { self.0.keys.clone() }
     }
 
-    /// Returns the message, with settings as `name` writes them.
+    /// Returns the message, one line, with settings as `name` writes them. Control characters of what it quotes are escaped.
     pub fn message(&self, name: impl Fn(&str, Option<&str>) -> String) -> String {
         let Parts { path, line, text, .. } = &*self.0;
         let place = match (path, line) {
@@ -168,7 +169,7 @@ impl Error {
             (None, Some(line)) => format!("line {line}: "),
             (None, None) => String::new(),
         };
-        place + &named(text, name)
+        printable(place + &named(text, name))
     }
 }
 
@@ -308,6 +309,13 @@ fn named(text: &str, name: impl Fn(&str, Option<&str>) -> String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_message_quotes_does_nothing_to_a_terminal() {
+        let error = Error::new(Kind::Value, format!("{}: found \u{1b}[2J\n\u{202e}é; correct it", key("a\tb")));
+        let error = error.in_file(Path::new("x\u{7}"));
+        assert_eq!(error.to_string(), r"x\u{7}: a\tb: found \u{1b}[2J\n\u{202e}é; correct it");
+    }
 
     #[test]
     fn a_place_comes_first_and_the_innermost_one_counts() {

@@ -12,3 +12,15 @@ pub fn is_printable(c: char) -> bool {
     !matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         && !c.is_control()
 }
+
+/// Escapes the characters of a message that are not [printable](is_printable): it stays on one line.
+pub(crate) fn printable(message: String) -> String {
+    if message.chars().all(is_printable) {
+        return message;
+    }
+    let mut escaped = String::new();
+    for c in message.chars() {
+        if is_printable(c) { escaped.push(c) } else { escaped.extend(c.escape_default()) }
+    }
+    escaped
+}
