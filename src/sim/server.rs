@@ -41,10 +41,10 @@ pub use event::{RequestId, ServerEvent, StepOutcome};
 /// # Time
 ///
 /// At a step boundary the results of the step are applied first, then requests are aborted that were
-/// [cancelled](Server::cancel) or whose clients have given up, then arrivals up to that nanosecond are received, then the next step begins. `advance_to(t)` ends a step that ends at
-/// `t` and begins none at `t`: a request that arrives at `t`, perhaps because of a result at `t`, can still be pushed and
-/// is scheduled in the step that begins then. An event loop advances to [`next_event_ns`](Server::next_event_ns) until it
-/// is `None`:
+/// [cancelled](Server::cancel) or whose clients have given up, then arrivals up to that nanosecond are received, then
+/// the next step begins. `advance_to(t)` ends a step that ends at `t` and begins none at `t`: a request that arrives at
+/// `t`, perhaps because of a result at `t`, can still be pushed and is scheduled in the step that begins then. An event
+/// loop advances to [`next_event_ns`](Server::next_event_ns) until it is `None`:
 ///
 /// ```
 /// use rooflut::sim::{Request, Server, ServerEvent, SimConfig};
