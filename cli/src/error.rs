@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use rooflut_error::{is_printable, reading};
+use rooflut_error::reading;
 use rooflut_scenario::Kind;
 
 /// Why a command failed: one line that says what was found, what was expected and what to do, with flags for settings.
@@ -57,11 +57,6 @@ impl Error {
     /// A problem of what the file at `path` contains, with its line if it has one.
     pub fn in_file(path: &Path, line: Option<u64>, problem: impl Display) -> Error {
         Error(Error::new(problem).0.at_line(line).in_file(path))
-    }
-
-    /// Returns the message on one line: a name that it quotes may have line breaks.
-    pub(crate) fn one_line(&self) -> String {
-        self.to_string().replace(|c| !is_printable(c), "\u{fffd}")
     }
 
     /// Returns the message with keys as a scenario file has them.

@@ -40,7 +40,7 @@ pub fn main_with(command: impl FnOnce(Host<'_>) -> Result<Answered, Error>) -> u
         Ok(()) => 0,
         Err(error) => {
             // Where standard error is closed, the exit code remains.
-            let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {}", error.one_line());
+            let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {error}");
             exit_code(&error)
         }
     }

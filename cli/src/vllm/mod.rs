@@ -182,8 +182,7 @@ fn known(words: Vec<Word>) -> Result<Vec<String>, Error> {
             Err(Error::new(format!("expected a closed quote, found {:?} up to the end; close it", word.text)))
         }
         Some(unknown) => Err(Error::new(format!(
-            "the value of {} is not known; write it in its place, or its variable before",
-            unknown.escape_debug()
+            "the value of {unknown} is not known; write it in its place, or its variable before"
         ))),
     };
     words.into_iter().map(text).collect()

@@ -169,8 +169,7 @@ fn unknown(name: &str, stack: &EngineStack) -> Error {
         None => {
             let near = misspelt(bare, flag::of(stack).map(|flag| flag.name));
             let near: Vec<String> = near.into_iter().map(|near| format!("--{near}")).collect();
-            let shown = name.escape_debug();
-            format!("unknown flag {shown} of {}{}; correct or remove it", stack.name, hint(&near))
+            format!("unknown flag {name} of {}{}; correct or remove it", stack.name, hint(&near))
         }
     };
     Error::new(Kind::UnknownName, text)
