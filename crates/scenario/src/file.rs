@@ -13,7 +13,7 @@ use crate::list::{FileList, json};
 use crate::names::{aliased, meant_by};
 use crate::rules::Given;
 use crate::scenario::{Output, Scenario, Server, Target, Workload};
-use crate::text::{line_at, one_line, shown, text_of, toml_error};
+use crate::text::{in_order, line_at, one_line, shown, text_of, toml_error};
 use crate::value::shortened;
 
 /// A scenario file: TOML with a key for every field of [`Scenario`].
@@ -200,9 +200,7 @@ struct Reader<'t> {
 impl Reader<'_> {
     /// Adds the keys of a table under their names in [`Scenario`].
     fn section(&mut self, section: &'static str, table: &DeTable<'_>) -> Result<(), Error> {
-        let mut items: Vec<_> = table.iter().collect();
-        items.sort_by_key(|(name, _)| name.span().start);
-        for (name, value) in items {
+        for (name, value) in in_order(table) {
             let line = line_at(self.text, name.span().start);
             let mut named = NAMED.into_iter().filter(|_| section.is_empty());
             let table = named.find(|table| *table == name.get_ref());

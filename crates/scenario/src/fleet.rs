@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::number::{invalid, whole};
 use crate::part::{self, Part, PartSetting};
-use crate::text::{line_at, read_table, shown};
+use crate::text::{in_order, line_at, read_table, shown};
 use crate::value::shortened;
 
 /// The key of a fleet's entries.
@@ -142,9 +142,7 @@ fn entries_of(text: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<Entry>, Er
 
 /// Returns the settings of a table as texts, in the order of the file.
 pub(crate) fn settings_of<'t>(text: &str, table: &'t DeTable<'_>) -> Vec<(&'t str, String)> {
-    let mut items: Vec<_> = table.iter().collect();
-    items.sort_by_key(|(name, _)| name.span().start);
-    let items = items.into_iter().map(|(name, value)| {
+    let items = in_order(table).into_iter().map(|(name, value)| {
         let value = match value.get_ref() {
             DeValue::String(text) => text.to_string(),
             _ => text.get(value.span()).unwrap_or_default().to_owned(),

@@ -4,7 +4,7 @@ use rooflut_error::{Error, Kind};
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use crate::text::line_at;
+use crate::text::{in_order, line_at};
 use crate::value::shortened;
 
 /// A key of the table `[sweep]`.
@@ -22,9 +22,7 @@ pub struct FileList {
 impl FileList {
     /// Returns the lists of a table, in the order of the file.
     pub(crate) fn all(text: &str, table: &DeTable<'_>) -> Result<Vec<FileList>, Error> {
-        let mut items: Vec<_> = table.iter().collect();
-        items.sort_by_key(|(name, _)| name.span().start);
-        let lists = items.into_iter().map(|(name, value)| {
+        let lists = in_order(table).into_iter().map(|(name, value)| {
             let line = line_at(text, name.span().start);
             let value = json(value.get_ref(), &|digits| digits.into()).ok_or_else(|| {
                 let found = shortened(name.get_ref());
