@@ -72,22 +72,24 @@ fn sweep() -> Result<Value, Error> {
     let sources = Sources { find: Arc::new(|scenario| Ok(named(scenario, &sets)?)), open: Arc::new(input::open) };
     let grid = Grid::try_new(file.scenario(), Vec::new());
     let sweep = grid.and_then(|grid| Sweep::try_new(grid, sources, ""))?;
-    let always = ["index", "grid", "schema_version"];
-    let properties = sweep.columns().into_iter().map(|(name, kind)| {
+    let always = ["index", "grid", "schema_version", "checksum"];
+    let properties = sweep.columns().iter().map(|(name, kind)| {
         let kind = match kind {
             Kind::Integer => "integer",
             Kind::Number => "number",
             Kind::Truth => "boolean",
             Kind::Text => "string",
         };
-        let schema = if always.contains(&name) { json!({"type": kind}) } else { json!({"type": [kind, "null"]}) };
-        (name.to_owned(), schema)
+        let schema =
+            if always.contains(&name.as_str()) { json!({"type": kind}) } else { json!({"type": [kind, "null"]}) };
+        (name.clone(), schema)
     });
     Ok(json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "SweepRow",
         "description": "A row of the CSV of `rooflut sweep`; an empty cell is null. Columns of goodput, intervals and \
-            seeds are there where the grid has them. The keys of the grid are columns of their own after these three.",
+            seeds are there where the grid has them. The keys of the grid are columns of their own after the first three. \
+            The checksum is the CRC-32 of the line before it.",
         "type": "object",
         "properties": properties.collect::<Map<String, Value>>(),
         "required": always,

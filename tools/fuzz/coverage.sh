@@ -36,7 +36,7 @@ measure lengths $scenario/lengths_file.rs
 measure prices $scenario/prices.rs
 measure report crates/report/src/compare $(in crates/html/src input kind rows text)
 measure results crates/observe/src
-measure rows $(in crates/sweep/src cells kind merge resume)
+measure rows $(in crates/sweep/src cells checksum merge resume)
 measure scenario $(in $scenario file list text number value)
 measure tables $(in codegen/src/read csv_file files header measurement physics rules set table toml_file)
 measure trace crates/traces/src

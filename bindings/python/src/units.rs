@@ -46,9 +46,8 @@ impl SweepUnits {
     }
 
     /// Returns the header as a line of CSV.
-    fn header<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let header = self.0.csv_header().map_err(error)?;
-        Ok(PyBytes::new(py, &header))
+    fn header<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.csv_header())
     }
 
     /// Simulates the rows from start to end; returns lines of CSV, the number of rows with an error, and remarks.

@@ -48,8 +48,7 @@ impl<'o> SweepFile<'o> {
         let done = found.rows;
         let mut file = SweepFile { to, path, done };
         if found.bytes == 0 {
-            let header = sweep.csv_header()?;
-            file.write(&header).map_err(|error| file.writing(error))?;
+            file.write(&sweep.csv_header()).map_err(|error| file.writing(error))?;
         }
         Ok(file)
     }

@@ -88,7 +88,7 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
     });
     let (mut failed, mut rows) = (0_u64, done);
     let written = sweep.rows(args.shard, done, threads, |row| {
-        failed += u64::from(row.values().last().is_some_and(|error| !error.is_null()));
+        failed += u64::from(row.has_error());
         out.push(row)?;
         rows += 1;
         saved.store(rows - out.unsaved(), Ordering::Relaxed);

@@ -65,7 +65,7 @@ impl<'o> SweepOut<'o> {
 
     pub(super) fn push(&mut self, row: Row) -> Result<(), Ended> {
         match self {
-            SweepOut::Csv(file) => file.write(&row.csv()?).map_err(|error| match error.kind() {
+            SweepOut::Csv(file) => file.write(&row.csv()).map_err(|error| match error.kind() {
                 io::ErrorKind::BrokenPipe => Ended::ReaderLeft,
                 _ => Ended::Failed(file.writing(error)),
             }),

@@ -6,6 +6,7 @@ use std::path::Path;
 use csv::{ReaderBuilder, StringRecord};
 use rooflut_error::{Error, Kind as ErrorKind, MAX_LINE, not_text, reading};
 
+use crate::checksum::{self, CHECKSUM};
 use crate::column::kinds;
 use crate::kind::Kind;
 
@@ -30,6 +31,20 @@ pub(crate) fn read_line(csv: &mut impl BufRead, file: &str, number: u64) -> Resu
         return Err(Error::new(ErrorKind::Contents, text).at_line(number).in_file(Path::new(file)));
     }
     Ok(line)
+}
+
+/// Whether columns are those of a sweep.
+pub(crate) fn is_sweep(columns: &[Named]) -> bool {
+    let mut names = columns.iter().map(|(name, _)| name.as_str());
+    [names.next(), names.next(), names.last()] == ["index", "grid", CHECKSUM].map(Some)
+}
+
+/// Checks that a row of these columns is as it was written.
+///
+/// # Errors
+/// The problem: the column of the first cell that no sweep writes there, or the checksum; expected and found.
+pub(crate) fn check_row(line: &[u8], columns: &[Named]) -> Result<(), String> {
+    checksum::check(line).map_err(|problem| cells(line, columns).err().unwrap_or(problem))
 }
 
 /// Returns the cells of a line, which are those of the columns.
@@ -69,12 +84,6 @@ pub(crate) fn columns(header: &[u8]) -> Result<Vec<Named>, Error> {
     Ok(CheckedRows::try_new(header)?.columns)
 }
 
-/// The problem of a cell: its column, expected and found.
-pub(crate) fn wrong(column: &str, expected: &str, found: &str) -> String {
-    let found: String = found.chars().take(MAX_QUOTED).collect();
-    format!("{}: expected {expected}, found {found:?}", shown(column))
-}
-
 /// Returns the beginning of a text of a file as an error shows it, on one line.
 pub(crate) fn shown(text: &str) -> String {
     text.chars().take(MAX_QUOTED).flat_map(char::escape_debug).collect()
@@ -86,7 +95,9 @@ fn check(cells: &StringRecord, columns: &[Named]) -> Result<(), String> {
     }
     let mut cells = cells.iter().zip(columns);
     match cells.find(|(cell, (_, kind))| !kind.has(cell)) {
-        Some((cell, (name, kind))) => Err(wrong(name, kind.described(), cell)),
+        Some((cell, (name, kind))) => {
+            Err(format!("{}: expected {}, found \"{}\"", shown(name), kind.described(), shown(cell)))
+        }
         None => Ok(()),
     }
 }

@@ -69,9 +69,9 @@ const FIGURES: [&str; 6] = ["mean", "p50", "p90", "p95", "p99", "p99_9"];
 const WORK: [&str; 3] = ["million_output_tokens", "million_tokens", "request"];
 
 /// Returns the columns of figures. They depend on the grid alone, so that those of its shards are equal.
-pub(crate) fn columns(grid: &Grid) -> Vec<Column> {
+pub(crate) fn figures(grid: &Grid) -> Vec<Column> {
     let is_axis = |key: &str| grid.axes().iter().any(|axis| axis.key() == key);
-    let mut columns = figures(|key, is_given| is_given(grid.base()) || is_axis(key));
+    let mut columns = figures_of(|key, is_given| is_given(grid.base()) || is_axis(key));
     columns.retain(|column| !is_axis(&column.name));
     columns
 }
@@ -80,7 +80,7 @@ pub(crate) fn columns(grid: &Grid) -> Vec<Column> {
 /// so may columns that this version does not know.
 pub(crate) fn kinds(names: Vec<String>) -> Vec<(String, Kind)> {
     let first = names.iter().position(|name| name == FIRST).unwrap_or(names.len());
-    let figures = figures(|_, _| true);
+    let figures = figures_of(|_, _| true);
     let named = names.into_iter().enumerate().map(|(place, name)| {
         let kind = match FIXED.get(place) {
             Some((_, kind)) => Some(*kind),
@@ -93,7 +93,7 @@ pub(crate) fn kinds(names: Vec<String>) -> Vec<(String, Kind)> {
 }
 
 /// Returns the columns of figures of a scenario that gives some keys, by their names and the scenario.
-fn figures(is_given: impl Fn(&str, fn(&Scenario) -> bool) -> bool) -> Vec<Column> {
+fn figures_of(is_given: impl Fn(&str, fn(&Scenario) -> bool) -> bool) -> Vec<Column> {
     let mut columns: Vec<Column> = FIELDS.iter().map(|(name, kind)| column(name, *kind, &format!("/{name}"))).collect();
     if is_given("patience", |scenario| scenario.workload.patience.is_some()) {
         columns.push(column("abandoned", Kind::Integer, "/clients/abandoned"));

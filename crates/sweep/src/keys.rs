@@ -79,6 +79,11 @@ pub(crate) fn cell(value: &Value) -> String {
     }
 }
 
+/// Returns a cell as a line of CSV has it.
+pub(crate) fn quoted(cell: String) -> String {
+    if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

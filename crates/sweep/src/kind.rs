@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use crate::keys::unmarked;
+use crate::keys::{cell, unmarked};
 
 /// The kind of a column's values. Any value may be null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +41,15 @@ impl Kind {
             () if are(is_number) => Kind::Number,
             () if are(Value::is_boolean) => Kind::Truth,
             () => Kind::Text,
+        }
+    }
+
+    /// Returns a value of a column of this kind as it comes back from CSV and Parquet.
+    pub(crate) fn plain(self, value: Value) -> Value {
+        match (self, &value) {
+            (Kind::Number, Value::Number(number)) => number.as_f64().into(),
+            (Kind::Text, _) => self.value(&cell(&value)).unwrap_or_default(),
+            _ => value,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod axis;
 mod cells;
+mod checksum;
 mod column;
 mod contents;
 mod fnv;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rooflut_scenario::{Error, Kind, grouped};
 
-use crate::cells::{Named, REMOVE, cells, columns, read_line, shown};
+use crate::cells::{Named, REMOVE, check_row, columns, is_sweep, read_line, shown};
 use crate::resume::{start, wrong_row};
 
 /// Passes on the lines of all shards of a sweep in the order of the grid: the bytes of a sweep without shards. Returns the
@@ -14,7 +14,7 @@ use crate::resume::{start, wrong_row};
 /// Each shard is a name, for errors, and a CSV with sorted rows. One row of each shard is in memory.
 ///
 /// # Errors
-/// Shards of several grids; a missing, repeated or torn row; a cell that no sweep writes there; a shard that cannot be read; errors of `write`.
+/// Shards of several grids; a missing, repeated, torn or changed row; a shard that cannot be read; errors of `write`.
 pub fn merge<R: BufRead, E: From<Error>>(
     shards: impl IntoIterator<Item = (String, R)>,
     mut write: impl FnMut(&[u8]) -> Result<(), E>,
@@ -145,11 +145,12 @@ impl<R: BufRead> CsvShard<R> {
         let header = read_line(&mut csv, &file, 1)?;
         let columns = columns(&header).map_err(|error| error.in_file(Path::new(&file)))?;
         let shard = CsvShard { file, csv, header, columns, number: 1 };
-        if !shard.header.starts_with(b"index,grid,") {
-            let problem = "expected the header of a sweep; name a file of one";
-            return Err(shard.refuse(problem.to_owned()));
+        if is_sweep(&shard.columns) {
+            return Ok(shard);
         }
-        Ok(shard)
+        let problem = "expected the header of a sweep, from index and grid to checksum, which earlier versions did not write; \
+                       name a file of one";
+        Err(shard.refuse(problem.to_owned()))
     }
 }
 
@@ -162,13 +163,12 @@ impl<R: BufRead> Shard for CsvShard<R> {
         if line.is_empty() {
             return Ok(None);
         }
-        let whole = start(&line).filter(|_| line.last() == Some(&b'\n'));
-        let Some((index, grid)) = whole else {
-            let problem = "expected a whole row; resume this shard first";
-            return Err(self.refuse(problem.to_owned()));
-        };
+        if !line.ends_with(b"\n") {
+            return Err(self.refuse("expected a whole row; resume this shard first".to_owned()));
+        }
+        let checked = check_row(&line, &self.columns).and_then(|()| start(&line));
+        let (index, grid) = checked.map_err(|problem| self.refuse(format!("{problem}; {REMOVE}")))?;
         let grid = grid.to_owned();
-        cells(&line, &self.columns).map_err(|problem| self.refuse(format!("{problem}; {REMOVE}")))?;
         Ok(Some((index, grid, line)))
     }
 

@@ -16,12 +16,17 @@ use rooflut_error as error;
 use rooflut_scenario::Error;
 use serde_json::Value;
 
+use crate::cells::is_sweep;
+use crate::checksum;
 use crate::keys::{cell, unmarked};
 use crate::kind::Kind;
 use crate::merge::{self, joined, of_another_header};
-use crate::resume::{EarlierRows, wrong_row};
+use crate::resume::{check, wrong_row};
 use crate::shard::Shard;
 use crate::sweep::{Row, Sweep, line};
+
+/// Advice for a file with a row that was changed.
+const REMOVE: &str = "remove this file and those behind it, then resume";
 
 /// Rows of a sweep for one Parquet file.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,8 +41,7 @@ impl Part {
 
     /// Creates a part without rows.
     pub fn of(sweep: &Sweep<'_>) -> Part {
-        let columns = sweep.columns().into_iter();
-        Part { columns: columns.map(|(name, kind)| (name.to_owned(), kind)).collect(), rows: Vec::new() }
+        Part { columns: sweep.columns().to_owned(), rows: Vec::new() }
     }
 
     /// The rows.
@@ -85,10 +89,10 @@ impl Part {
         writer.close().map(drop)
     }
 
-    /// Reads a part from a Parquet file. `file` names it in errors.
+    /// Reads a part from a Parquet file. `file` names it in errors. The checksum of each row must be that of its line of CSV.
     ///
     /// # Errors
-    /// Files that are no part of a sweep.
+    /// Files that are no part of a sweep of this version, and rows that were changed.
     pub fn read(parquet: impl ChunkReader + 'static, file: &str) -> Result<Part, Error> {
         let refuse = |error: &dyn std::fmt::Display| {
             wrong_row(file, 1, format!("expected a part of a sweep in Parquet: {error}; name another folder"))
@@ -105,15 +109,18 @@ impl Part {
             (column.path().string(), kind)
         });
         let columns: Vec<(String, Kind)> = columns.collect();
-        let names: Vec<&str> = columns.iter().take(2).map(|(name, _)| name.as_str()).collect();
-        if names != ["index", "grid"] {
-            return Err(refuse(&"its first columns are not index and grid"));
+        if !is_sweep(&columns) {
+            let found = "its columns are not those of a sweep, from index and grid to checksum, which earlier versions did not write";
+            return Err(refuse(&found));
         }
         let mut rows = Vec::new();
         for row in reader.get_row_iter(None).map_err(|error| refuse(&error))? {
             let row = row.map_err(|error| refuse(&error))?;
             let values = row.get_column_iter().map(|(_, field)| value(field));
-            rows.push(Row { values: values.collect() });
+            let row = Row { values: values.collect() };
+            let number = rows.len() as u64 + 1;
+            checksum::check(&row.csv()).map_err(|problem| wrong_row(file, number, format!("{problem}; {REMOVE}")))?;
+            rows.push(row);
         }
         Ok(Part { columns, rows })
     }
@@ -141,28 +148,23 @@ pub fn earlier_parts(
     shard: Shard,
 ) -> Result<EarlierParts, Error> {
     const ANOTHER: &str = "name another folder";
-    const REMOVE: &str = "remove this file and those behind it, then resume";
-    let mut rows = EarlierRows::new(sweep, shard);
-    let (mut full, mut last, mut named) = (0, Part::of(sweep), String::new());
+    let (mut rows, mut full, mut last) = (0, 0, Part::of(sweep));
     for part in parts {
         let (file, part) = part?;
-        let refuse = |problem: &str| wrong_row(&file, 1, format!("{problem}; {ANOTHER}"));
+        let refuse = |number, problem: &str| wrong_row(&file, number, format!("{problem}; {ANOTHER}"));
         if !last.rows.is_empty() {
-            return Err(refuse("expected only full parts before the last one"));
+            return Err(refuse(1, "expected only full parts before the last one"));
         }
         if part.columns != last.columns || part.rows.len() > Part::ROWS {
-            return Err(refuse("expected the columns of this sweep and at most 1000 rows"));
+            return Err(refuse(1, "expected the columns of this sweep and at most 1000 rows"));
         }
         for (number, row) in (1..).zip(&part.rows) {
-            rows.next(row.csv()?)?.map_err(|problem| problem.at(&file, number, ANOTHER, REMOVE))?;
+            start(row).and_then(|row| check(row, rows, sweep, shard)).map_err(|problem| refuse(number, &problem))?;
+            rows += 1;
         }
-        named = file;
         if part.is_full() { full += 1 } else { last = part }
     }
-    let found = rows.rows;
-    let number = if last.rows.is_empty() { Part::ROWS } else { last.rows.len() };
-    rows.finish()?.map_err(|problem| problem.at(&named, number as u64, ANOTHER, REMOVE))?;
-    Ok(EarlierParts { rows: found, full, last })
+    Ok(EarlierParts { rows, full, last })
 }
 
 /// Passes on the rows of all shards, in the order of the grid and in the parts of a sweep without shards. Returns the
@@ -242,14 +244,11 @@ impl<P: Iterator<Item = Result<(String, Part), Error>>> Read for CsvOfParts<P> {
             return Ok(0);
         };
         let (_, part) = part.map_err(io::Error::other)?;
-        let mut text = if self.has_header {
-            Vec::new()
-        } else {
-            line(part.columns.iter().map(|(name, _)| name.clone())).map_err(io::Error::other)?
-        };
+        let mut text =
+            if self.has_header { Vec::new() } else { line(part.columns.iter().map(|(name, _)| name.clone())) };
         self.has_header = true;
         for row in &part.rows {
-            text.extend(row.csv().map_err(io::Error::other)?);
+            text.extend(row.csv());
         }
         self.text = Cursor::new(text);
         self.text.read(to)
@@ -297,9 +296,7 @@ impl<P: Iterator<Item = Result<(String, Part), Error>>> merge::Shard for PartsSh
             };
             let row = row.clone();
             self.place += 1;
-            let Some((index, grid)) = start(&row) else {
-                return Err(self.refuse("expected a row of a sweep".to_owned()));
-            };
+            let (index, grid) = start(&row).map_err(|problem| self.refuse(format!("{problem}; {REMOVE}")))?;
             let grid = grid.to_owned();
             return Ok(Some((index, grid, row)));
         }
@@ -311,11 +308,12 @@ impl<P: Iterator<Item = Result<(String, Part), Error>>> merge::Shard for PartsSh
 }
 
 /// Returns the index and the grid of a row.
-fn start(row: &Row) -> Option<(u64, &str)> {
-    match row.values.as_slice() {
-        [index, grid, ..] => Some((index.as_u64()?, grid.as_str()?)),
+fn start(row: &Row) -> Result<(u64, &str), String> {
+    let row = match row.values.as_slice() {
+        [index, grid, ..] => index.as_u64().zip(grid.as_str()),
         _ => None,
-    }
+    };
+    row.ok_or_else(|| "expected a row that begins with its index and grid".to_owned())
 }
 
 fn schema(name: &str, kind: Kind) -> Result<Arc<Type>, ParquetError> {

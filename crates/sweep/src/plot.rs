@@ -84,7 +84,7 @@ impl Plot {
     /// # Errors
     /// A column that the sweep does not have.
     pub fn check(&self, sweep: &Sweep<'_>) -> Result<(), Error> {
-        let names = sweep.columns().into_iter().map(|(name, _)| name.to_owned()).collect();
+        let names = sweep.columns().iter().map(|(name, _)| name.clone()).collect();
         self.columns(names).map(drop)
     }
 

@@ -8,10 +8,11 @@ use rooflut_scenario::{Error, Run, Stop};
 use serde_json::Value;
 
 use crate::cells::{Named, cells};
-use crate::column::{Column, FIXED, columns};
+use crate::checksum::{CHECKSUM, checksum};
+use crate::column::{Column, FIXED, figures};
 use crate::contents::hash;
 use crate::grid::Grid;
-use crate::keys::cell;
+use crate::keys::{cell, quoted};
 use crate::kind::Kind;
 use crate::ordered::ordered;
 use crate::runs::{Runs, Sources};
@@ -20,10 +21,12 @@ use crate::shard::Shard;
 /// A grid of deployments and loads that can be run.
 ///
 /// Each point is one [`Row`]: its index, what identifies the grid, its values, the figures of
-/// [`Report`](rooflut_scenario::Outcome::report), and why it cannot be run, if it cannot.
+/// [`Report`](rooflut_scenario::Outcome::report), why it cannot be run, if it cannot, and the CRC-32 of its line of CSV up
+/// to there, by which a row that was changed is found.
 pub struct Sweep<'s> {
     runs: Runs<'s>,
-    columns: Vec<Column>,
+    columns: Vec<Named>,
+    figures: Vec<Column>,
     fingerprint: String,
     stop: Stop,
 }
@@ -40,21 +43,27 @@ impl Row {
         &self.values
     }
 
+    /// Whether the deployment could not be simulated.
+    pub fn has_error(&self) -> bool {
+        matches!(self.values.as_slice(), [.., Value::String(_), _])
+    }
+
     /// Returns the row as a line of CSV.
-    ///
-    /// # Errors
-    /// None is known for writing into memory.
-    pub fn csv(&self) -> Result<Vec<u8>, Error> {
+    pub fn csv(&self) -> Vec<u8> {
         line(self.values.iter().map(cell))
     }
 }
 
 /// Returns a line of CSV.
-pub(crate) fn line(cells: impl Iterator<Item = String>) -> Result<Vec<u8>, Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let written = writer.write_record(cells).map_err(|error| error.to_string());
-    let bytes = written.and_then(|()| writer.into_inner().map_err(|error| error.to_string()));
-    bytes.map_err(|text| Error::new(error::Kind::Io, text))
+pub(crate) fn line(cells: impl Iterator<Item = String>) -> Vec<u8> {
+    let mut line = String::new();
+    for cell in cells {
+        line += &quoted(cell);
+        line.push(',');
+    }
+    line.pop();
+    line.push('\n');
+    line.into_bytes()
 }
 
 impl<'s> Sweep<'s> {
@@ -65,10 +74,11 @@ impl<'s> Sweep<'s> {
     /// A value that names nothing, an unreadable file, and the error of the first point if no point can run.
     pub fn try_new(grid: Grid, sources: Sources<'s>, version: &str) -> Result<Sweep<'s>, Error> {
         let fingerprint = grid.fingerprint(&format!("{version} {}", hash(&grid)?))?;
-        let columns = columns(&grid);
+        let figures = figures(&grid);
+        let columns = columns(&grid, &figures);
         let runs = Runs::new(grid, sources);
         runs.check()?;
-        Ok(Sweep { runs, columns, fingerprint, stop: Stop::default() })
+        Ok(Sweep { runs, columns, figures, fingerprint, stop: Stop::default() })
     }
 
     /// Returns the sweep as one that `stop` ends early.
@@ -92,21 +102,13 @@ impl<'s> Sweep<'s> {
     }
 
     /// Returns the names of the columns, and the kinds of their values.
-    pub fn columns(&self) -> Vec<(&str, Kind)> {
-        let axes = self.grid().axes().iter().map(|axis| (axis.key(), Kind::of(axis.values())));
-        let figures = self.columns.iter().map(|column| (column.name.as_str(), column.kind));
-        let fixed = FIXED.into_iter();
-        let error = [("error", Kind::Text)];
-        fixed.chain(axes).chain(figures).chain(error).collect()
+    pub fn columns(&self) -> &[(String, Kind)] {
+        &self.columns
     }
 
     /// Returns the header as a line of CSV.
-    ///
-    /// # Errors
-    /// None is known for writing into memory.
-    pub fn csv_header(&self) -> Result<Vec<u8>, Error> {
-        let names = self.columns().into_iter().map(|(name, _)| name.to_owned());
-        line(names)
+    pub fn csv_header(&self) -> Vec<u8> {
+        line(self.columns.iter().map(|(name, _)| name.clone()))
     }
 
     /// Simulates a point. A deployment that cannot be built, or that answers with less certainty than `strict` accepts,
@@ -126,20 +128,15 @@ impl<'s> Sweep<'s> {
             Ok(report) => (report, Value::Null),
             Err(error) => (Value::Null, Value::String(error.to_string())),
         };
-        let figures = self.columns.iter().map(|column| column.of(&report));
-        let values = self.known(index).chain(figures).chain([error]);
-        Ok(Row { values: values.map(in_a_line).collect() })
-    }
-
-    /// Returns the values that a row begins with, which are known before it is simulated.
-    fn known(&self, index: u64) -> impl Iterator<Item = Value> {
         let fixed = [index.into(), self.fingerprint.as_str().into(), SCHEMA_VERSION.into()].into_iter();
-        fixed.chain(self.grid().values(index).into_iter().cloned())
-    }
-
-    /// Returns the cells of [`known`](Sweep::known) values.
-    pub(crate) fn known_cells(&self, index: u64) -> impl Iterator<Item = String> {
-        self.known(index).map(|value| cell(&in_a_line(value)))
+        let keys = self.grid().values(index).into_iter().cloned();
+        let figures = self.figures.iter().map(|figure| figure.of(&report));
+        let values = fixed.chain(keys).chain(figures).chain([error]);
+        let mut values: Vec<Value> =
+            values.zip(&self.columns).map(|(value, (_, kind))| kind.plain(in_a_line(value))).collect();
+        let cells = line(values.iter().map(cell));
+        values.push(checksum(cells.trim_ascii_end()).into());
+        Ok(Row { values })
     }
 
     /// Simulates the points of a shard on `threads` threads and passes their rows on in the order of the grid, without
@@ -181,13 +178,21 @@ impl<'s> Sweep<'s> {
     /// # Errors
     /// A line of other columns, or a cell that is no value of its column.
     pub fn row_of_csv(&self, line: &[u8]) -> Result<Row, Error> {
-        let columns: Vec<Named> = self.columns().into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect();
-        let cells = cells(line, &columns).map_err(|problem| {
+        let cells = cells(line, &self.columns).map_err(|problem| {
             Error::new(error::Kind::Contents, format!("a row of a sweep: {problem}; simulate it again"))
         })?;
-        let values = cells.iter().zip(&columns).map(|(cell, (_, kind))| kind.value(cell).unwrap_or_default());
+        let values = cells.iter().zip(&self.columns).map(|(cell, (_, kind))| kind.value(cell).unwrap_or_default());
         Ok(Row { values: values.collect() })
     }
+}
+
+/// Returns the columns of a grid with these figures.
+fn columns(grid: &Grid, figures: &[Column]) -> Vec<Named> {
+    let axes = grid.axes().iter().map(|axis| (axis.key(), Kind::of(axis.values())));
+    let figures = figures.iter().map(|figure| (figure.name.as_str(), figure.kind));
+    let last = ["error", CHECKSUM].map(|name| (name, Kind::Text));
+    let all = FIXED.into_iter().chain(axes).chain(figures).chain(last);
+    all.map(|(name, kind)| (name.to_owned(), kind)).collect()
 }
 
 /// Returns a value without line breaks, which paths and messages may have: a row is a line.

@@ -39,11 +39,11 @@ fn sweep(lists: &[(&str, &str)]) -> Result<Sweep<'static>, Error> {
 /// The CSV of a shard.
 fn csv(sweep: &Sweep<'_>, shard: Shard, done: u64, threads: usize) -> Vec<u8> {
     let mut csv = match done {
-        0 => sweep.csv_header().expect("a header"),
+        0 => sweep.csv_header(),
         _ => Vec::new(),
     };
     let rows = sweep.rows(shard, done, threads, |row| {
-        csv.extend(row.csv()?);
+        csv.extend(row.csv());
         Ok::<_, Error>(())
     });
     rows.expect("rows");
@@ -136,7 +136,7 @@ fn threads_shards_and_earlier_rows_change_no_byte() {
                 continue;
             }
             let new = csv(&sweep, shard, found.rows, 2);
-            let header = sweep.csv_header().expect("a header");
+            let header = sweep.csv_header();
             resumed.extend(new.strip_prefix(header.as_slice()).unwrap_or(&new));
             assert_eq!(resumed, whole, "{shard} torn at {end}");
         }
@@ -150,12 +150,12 @@ fn ranges_in_their_order_are_the_rows_of_the_whole() {
     let range = |indices: Range<u64>, threads| {
         let mut csv = Vec::new();
         let rows = sweep.rows_of(indices, threads, &Stop::default(), |row| {
-            csv.extend(row.csv()?);
+            csv.extend(row.csv());
             Ok::<_, Error>(())
         });
         rows.map(|()| csv)
     };
-    let header = sweep.csv_header().expect("a header");
+    let header = sweep.csv_header();
     let ranges = [0..4, 4..4, 4..14, 14..99].map(|indices| range(indices, 3).expect("rows"));
     assert_eq!([&[header], ranges.as_slice()].concat().concat(), whole);
     // Only rows that are whole and due go on.
@@ -163,8 +163,10 @@ fn ranges_in_their_order_are_the_rows_of_the_whole() {
     assert_eq!(sweep.check_csv(first, 0).expect("rows"), 4);
     assert_eq!(sweep.check_csv(b"", 9).expect("no rows"), 0);
     let refused = |csv: &[u8], first| sweep.check_csv(csv, first).expect_err("other rows").to_string();
-    assert!(refused(second, 0).starts_with("expected the rows of a sweep from 0 on, found row 4 of grid 15-"));
-    assert!(refused(&first[..first.len() - 1], 0).contains("found a part of one; simulate them again"));
+    assert!(
+        refused(second, 0).starts_with("row 0: expected row 1 of shard 1/1, found deployment 4; simulate it again")
+    );
+    assert!(refused(&first[..first.len() - 1], 0).starts_with("row 3: expected a whole row, found a part of one"));
     let stop = Stop::default();
     stop.stop();
     let stopped = sweep.rows_of(0..1, 1, &stop, |_| Ok::<_, Error>(())).expect_err("stopped");
@@ -249,17 +251,18 @@ fn a_row_with_a_wrong_cell_is_rejected_with_its_line_and_column() {
             assert!(found.starts_with(&expected), "{found}");
         }
     }
-    // The values of the grid are known where it is.
-    for (csv, message) in [
-        (set("rate", "5.0"), "3: rate: expected \"3.0\", found \"5.0\"; remove this row"),
-        (set("tp", "3"), "3: tp: expected \"1\", found \"3\""),
-        (set("schema_version", "9999"), "3: schema_version: expected"),
-    ] {
-        let found = resumed(&csv).expect_err(message).to_string();
-        assert!(found.starts_with(&format!("x.csv:{message}")), "{found}");
+    // A value of the right kind is none that was written.
+    for csv in [set("rate", "5.0"), set("tp", "3"), set("schema_version", "9999"), set("ttft_mean_ms", "")] {
+        for found in [resumed(&csv), merged(&csv)].map(|found| found.expect_err("a changed row").to_string()) {
+            assert!(found.starts_with("x.csv:3: checksum: expected "), "{found}");
+            assert!(
+                found.ends_with(
+                    "the row was changed after it was written; remove this row and those below it, then resume"
+                ),
+                "{found}"
+            );
+        }
     }
-    // A figure that is not known is empty.
-    assert_eq!(resumed(&set("ttft_mean_ms", "")), Ok(10));
     let longer = changed(&whole, 3, |line| "x".repeat(1 << 20) + line);
     for found in [resumed(&longer), merged(&longer)].map(|found| found.expect_err("too long").to_string()) {
         assert!(found.starts_with("x.csv:3: expected a line of at most 1 MiB, found a longer one"), "{found}");
@@ -267,27 +270,48 @@ fn a_row_with_a_wrong_cell_is_rejected_with_its_line_and_column() {
 }
 
 #[test]
-fn a_changed_figure_is_found_in_the_rows_that_are_simulated_again() {
-    let sweep = sweep(&[("tp", "1,3"), ("rate", "1..9:1")]).expect("a sweep");
+fn each_change_of_a_byte_of_a_row_is_found() {
+    let sweep = sweep(&[("tp", "1,3")]).expect("a sweep");
     let whole = csv(&sweep, Shard::WHOLE, 0, 1);
-    let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
-    // The number of requests that are completed.
-    let more = |line: &str| line.replacen(",60,60,", ",60,59,", 1);
-    let resumed = |rows: usize, changed_row: usize| {
-        let csv = changed(&lines[..=rows].concat(), changed_row + 1, more);
-        assert_ne!(csv, lines[..=rows].concat());
-        earlier(csv.as_slice(), "x.csv", &sweep, Shard::WHOLE).map(|found| found.rows)
-    };
-    for (rows, row) in [(9, 1), (9, 9), (5, 5), (1, 1)] {
-        let found = resumed(rows, row).expect_err("a changed row").to_string();
-        let expected = format!(
-            "x.csv:{}: completed: expected \"60\", found \"59\": this row was changed, others may be, too; name another file",
-            row + 1
-        );
-        assert_eq!(found, expected);
+    let header = sweep.csv_header().len();
+    let last = whole.len() - 1;
+    let mut csv = whole.clone();
+    for place in header..whole.len() {
+        let written = whole[place];
+        // What separates cells and rows, and each bit.
+        let bits = (0..8).map(|bit| written ^ 1 << bit);
+        for other in bits.chain([b',', b'\n', b'"']).filter(|other| *other != written) {
+            csv[place] = other;
+            let changed = format!("byte {place}, {written} to {other}");
+            let resumed = earlier(csv.as_slice(), "x.csv", &sweep, Shard::WHOLE);
+            match resumed {
+                // Without its end the last row is part of one, which is written anew.
+                Ok(found) => assert_eq!((place, found.rows), (last, 1), "{changed}"),
+                Err(error) => assert!(error.line().is_some(), "{changed}: {error}"),
+            }
+            let merged = merge([("x.csv".to_owned(), csv.as_slice())], |_| Ok::<_, Error>(()));
+            assert!(merged.is_err(), "{changed}");
+            assert!(sweep.check_csv(&csv[header..], 0).is_err(), "{changed}");
+        }
+        csv[place] = written;
     }
-    // Other rows are not simulated again.
-    assert_eq!(resumed(9, 5), Ok(9));
+    assert_eq!(csv, whole);
+}
+
+#[test]
+fn rows_of_a_version_without_checksums_are_rejected() {
+    let sweep = sweep(&[("tp", "1,3"), ("rate", "1,2")]).expect("a sweep");
+    let whole = String::from_utf8(csv(&sweep, Shard::WHOLE, 0, 1)).expect("UTF-8");
+    let lines = whole.lines().map(|line| format!("{}\n", line.rsplit_once(',').expect("a checksum").0));
+    let before: String = lines.collect();
+    let resumed = earlier(before.as_bytes(), "x.csv", &sweep, Shard::WHOLE).expect_err("another header").to_string();
+    assert!(
+        resumed.starts_with("x.csv:1: expected the header of this sweep, found that of other keys or another version"),
+        "{resumed}"
+    );
+    let merged = merge([("x.csv".to_owned(), before.as_bytes())], |_| Ok::<_, Error>(()));
+    let merged = merged.expect_err("no checksum").to_string();
+    assert!(merged.contains("checksum, which earlier versions did not write"), "{merged}");
 }
 
 #[cfg(feature = "plot")]
@@ -432,15 +456,15 @@ mod parquet {
             part.write(&mut file).expect("a file");
             file
         };
-        assert_eq!(earlier(&[changed(7, "completed", "1")]).expect("it is not simulated again").rows, 1_000);
-        let message = refused(&[changed(7, "rate", "8.0")]);
-        let expected =
-            "part 0:7: rate: expected \"7.0\", found \"8.0\"; remove this file and those behind it, then resume";
-        assert_eq!(message, expected);
-        for number in [1, 100] {
-            let message = refused(&[changed(number, "completed", "1")]);
-            let expected = format!("part 0:{number}: completed: expected \"2\", found \"1\": this row was changed");
-            assert!(message.starts_with(&expected), "{message}");
+        for (number, column, cell) in
+            [(7, "completed", "1"), (1000, "rate", "8.0"), (1, "model", "x"), (2, "error", "x")]
+        {
+            let files = [changed(number, column, cell)];
+            let merged = merge_parts([("shard".to_owned(), read(&files))], |_| Ok::<_, Error>(()));
+            for message in [refused(&files), merged.expect_err("a changed row").to_string()] {
+                assert!(message.starts_with(&format!("part 0:{number}: checksum: expected ")), "{message}");
+                assert!(message.ends_with("; remove this file and those behind it, then resume"), "{message}");
+            }
         }
         let message = refused(&[b"CSV".to_vec()]);
         assert!(message.contains("expected a part of a sweep"), "{message}");

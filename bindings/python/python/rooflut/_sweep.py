@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 #: Rows of the table of a notebook that is not trusted.
 _SHOWN_ROWS = 20
 #: Columns of text whatever they hold.
-_TEXT = ("grid", "error")
+_TEXT = ("grid", "error", "checksum")
 _TRUTH = {"false": False, "true": True}
 
 
 class Sweep(Frame):
-    """The rows of a sweep, a column for each of its CSV: ``index``, ``grid``, the values of the grid, figures, ``error``.
+    """The rows of a sweep, a column for each of its CSV: ``index``, ``grid``, the values of the grid, figures, ``error``, ``checksum``.
 
     Columns of numbers and booleans are arrays of them; others are arrays of strings. Where a row lacks a value, numbers
     and booleans are floats, and NaN is in its place.
