@@ -74,7 +74,7 @@ impl ScenarioFile {
         let mut reader = Reader { text, sections: Map::new(), keys: Vec::new(), lists: Vec::new() };
         reader.section("", &with_fleet(table.into_inner()))?;
         reader.keys.sort_by_key(|key| key.line);
-        let scenario = serde_json::from_value(Value::Object(reader.sections)).map_err(not_json)?;
+        let scenario = Scenario::try_from_sections(reader.sections).map_err(not_json)?;
         let (keys, lists) = (reader.keys, reader.lists);
         for list in &lists {
             if let Some(key) = keys.iter().find(|key| key.name == list.key) {
@@ -139,7 +139,7 @@ impl ScenarioFile {
     /// Values that JSON does not have.
     pub fn overlaid(mut self, given: &Scenario) -> Result<(Scenario, Vec<&'static str>), Error> {
         let replaced = self.remove_replaced(given)?;
-        let scenario = overlaid(&self.scenario, given).map_err(not_json)?;
+        let scenario = self.scenario.under(given)?;
         Ok((scenario, replaced))
     }
 }
@@ -152,40 +152,15 @@ impl Scenario {
     /// Values that JSON does not have.
     pub fn overlaid(self, given: &Scenario) -> Result<(Scenario, Vec<String>), Error> {
         let (scenario, replaced) = kept(&self, given)?;
-        Ok((overlaid(&scenario, given).map_err(not_json)?, replaced))
+        Ok((scenario.under(given)?, replaced))
     }
 }
 
 /// Returns a scenario without the keys that `given` replaces, and these.
 fn kept(scenario: &Scenario, given: &Scenario) -> Result<(Scenario, Vec<String>), Error> {
     let replaced = Given::of(scenario)?.replaced_by(&Given::of(given)?);
-    let kept = without(scenario, |name| replaced.iter().any(|key| key == name)).map_err(not_json)?;
+    let kept = scenario.without(|name| replaced.iter().any(|key| key == name))?;
     Ok((kept, replaced))
-}
-
-/// Returns a scenario without some of its keys.
-pub(crate) fn without(scenario: &Scenario, is_removed: impl Fn(&str) -> bool) -> serde_json::Result<Scenario> {
-    let mut value = serde_json::to_value(scenario)?;
-    let sections = value.as_object_mut().into_iter().flatten();
-    for keys in sections.filter_map(|(_, keys)| keys.as_object_mut()) {
-        keys.retain(|key, _| !is_removed(key));
-    }
-    serde_json::from_value(value)
-}
-
-/// Returns a scenario with the keys that `given` has in place of its own.
-fn overlaid(scenario: &Scenario, given: &Scenario) -> serde_json::Result<Scenario> {
-    let mut value = serde_json::to_value(scenario)?;
-    let given = serde_json::to_value(given)?;
-    for (section, keys) in given.as_object().into_iter().flatten() {
-        let Some(own) = value.get_mut(section).and_then(Value::as_object_mut) else {
-            continue;
-        };
-        let keys = keys.as_object().into_iter().flatten();
-        let given = keys.filter(|(_, value)| !value.is_null());
-        own.extend(given.map(|(key, value)| (key.clone(), value.clone())));
-    }
-    serde_json::from_value(value)
 }
 
 /// A file that is being read.
@@ -233,8 +208,8 @@ impl Reader<'_> {
         // No key has a table or a date, which are read as an object here.
         let json = texts.or_else(|| json(value.get_ref(), &number)).unwrap_or(Value::Object(Map::new()));
         let section = if section.is_empty() { "target" } else { section };
-        let alone = json!({ section: { name: json.clone() } });
-        if let Err(error) = serde_json::from_value::<Scenario>(alone) {
+        let alone = Map::from_iter([(section.to_owned(), json!({ name: json.clone() }))]);
+        if let Err(error) = Scenario::try_from_sections(alone) {
             let (expected, found) = (one_line(&error.to_string()), shown(self.text.get(value.span())));
             return Err(
                 Error::new(Kind::Value, format!("{}: {expected}; correct {found}", self::key(name))).at_line(line)
@@ -350,10 +325,10 @@ impl Scenario {
     /// # Errors
     /// Values that JSON does not have.
     pub fn to_toml(&self) -> Result<String, Error> {
-        let value = serde_json::to_value(self).map_err(not_json)?;
+        let sections = self.sections()?;
         let mut text = String::new();
         for table in ["target", "workload", "server", "output"] {
-            let keys = value.get(table).and_then(Value::as_object).into_iter().flatten();
+            let keys = sections.get(table).and_then(Value::as_object).into_iter().flatten();
             let lines: String =
                 keys.filter(|(_, value)| !value.is_null()).map(|(key, value)| format!("{key} = {value}\n")).collect();
             if !lines.is_empty() {

@@ -42,6 +42,7 @@ mod rules;
 mod run;
 mod sample;
 mod scenario;
+mod sections;
 mod servers;
 mod share;
 mod simulate;
