@@ -45,7 +45,7 @@ pub fn print(text: &str) -> Result<(), Error> {
 const COLOURS: [&str; 5] = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[4m", "\u{1b}[33m", "\u{1b}[36m"];
 
 /// Returns an answer in which names of files, models and columns do nothing to a terminal: what they have beside printable
-/// characters is replaced, in JSON by its escape.
+/// characters is escaped, in JSON as that has it.
 fn harmless(text: &str) -> Cow<'_, str> {
     let is_harmless = |c: char| ['\n', '\t'].contains(&c) || is_printable(c);
     if text.chars().all(is_harmless) {
@@ -61,7 +61,7 @@ fn harmless(text: &str) -> Cow<'_, str> {
             Some(colour) => written += colour,
             None if is_harmless(c) => written.push(c),
             None if is_json => written += &format!("\\u{:04x}", u32::from(c)),
-            None => written.push('\u{fffd}'),
+            None => written.extend(c.escape_default()),
         }
         rest = rest.get(taken..).unwrap_or_default();
     }

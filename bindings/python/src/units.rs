@@ -33,10 +33,10 @@ impl SweepUnits {
         self.0.points()
     }
 
-    /// Size of each axis.
-    #[getter]
-    fn sizes(&self) -> String {
-        self.0.sizes()
+    /// Checks that there are at most so many points; the error of more has their hours on so many workers.
+    fn check_size(&self, py: Python<'_>, max_points: u64, workers: usize) -> PyResult<()> {
+        let units = Arc::clone(&self.0);
+        interruptible(py, move |_| units.check_size(max_points, workers).map_err(|error| error.in_keys()))
     }
 
     /// The text that identifies grid, files, version and tables in each row.

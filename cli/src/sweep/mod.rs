@@ -57,17 +57,11 @@ pub(crate) fn run(args: &SweepArgs, host: Host<'_>) -> Result<Answered, Error> {
 fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<String, Error> {
     let command = host.command;
     let (grid, keys) = grid::grid(args, None)?;
-    let points = args.shard.len(grid.len());
-    if points > args.max_points {
-        return Err(Error::new(format!(
-            "expected at most {} deployments (--max-points), found {} ({}); take fewer values, divide the grid by \
-             --shard, or raise --max-points",
-            count(args.max_points),
-            count(points),
-            grid.sizes()
-        )));
-    }
     let sweep = found(grid).map_err(|error| keys.place(error))?.stopped_by(host.stop);
+    let available = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.threads.map_or_else(available, NonZero::get);
+    sweep.check_size(args.shard, args.max_points, (threads, "threads"))?;
+    let points = args.shard.len(sweep.grid().len());
     plots::check(&args.plot, &sweep)?;
     if args.submit.is_some() {
         return submit::run(args, &sweep);
@@ -75,8 +69,6 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
     let mut out = SweepOut::open(args, &sweep, host.stdout)?;
     let done = out.done();
     let mut progress = Progress::new(points, done, args.progress, host.shows_progress);
-    let available = || thread::available_parallelism().map_or(1, usize::from);
-    let threads = args.threads.map_or_else(available, NonZero::get);
     let threads = threads.min(usize::try_from(points).unwrap_or(threads));
     let saved = Arc::new(AtomicU64::new(done));
     let _words = args.out.clone().filter(|path| !is_stdout(path)).map(|path| {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use rooflut_scenario::Stop;
-use rooflut_sweep::Sweep;
+use rooflut_sweep::{Shard, Sweep};
 
 use crate::args::{self, Command, SweepArgs};
 use crate::error::Error;
@@ -65,9 +65,13 @@ impl SweepUnits {
         self.sweep.grid().len()
     }
 
-    /// Size of each axis: `gpu 2 x tp 3`.
-    pub fn sizes(&self) -> String {
-        self.sweep.grid().sizes()
+    /// Checks that there are at most `max_points` points. The error of a larger grid, whose keys are those of a file, has its
+    /// hours on so many workers, and its gigabytes.
+    ///
+    /// # Errors
+    /// A larger grid.
+    pub fn check_size(&self, max_points: u64, workers: usize) -> Result<(), Error> {
+        Ok(self.sweep.check_size(Shard::WHOLE, max_points, (workers, "workers"))?)
     }
 
     /// The text that identifies grid, files, version and tables in each row.

@@ -84,7 +84,7 @@ fn names_do_nothing_to_a_terminal() {
     let trace = folder.path().join("a\u{1b}[31m\u{1b}]0;b\u{7}\u{9b}4m\u{202e}c.csv");
     fs::write(&trace, "arrival_ms,prompt_tokens,output_tokens\n0,10,10\n").unwrap();
     for (flags, shown) in
-        [("", "a\u{fffd}[31m\u{fffd}]0;b\u{fffd}\u{fffd}4m\u{fffd}c.csv"), ("--json", "\\u009b4m\\u202ec.csv")]
+        [("", r"a\u{1b}[31m\u{1b}]0;b\u{7}\u{9b}4m\u{202e}c.csv"), ("--json", "\\u009b4m\\u202ec.csv")]
     {
         let line = format!("run --model llama-3.1-8b {flags} --color always --trace");
         let output = crate::support::rooflut(&line).arg(&trace).output().unwrap();

@@ -13,8 +13,8 @@ pub fn is_printable(c: char) -> bool {
         && !c.is_control()
 }
 
-/// Escapes the characters of a message that are not [printable](is_printable): it stays on one line.
-pub(crate) fn printable(message: String) -> String {
+/// Escapes the characters of a text that are not [printable](is_printable): it stays on one line.
+pub fn printable(message: String) -> String {
     if message.chars().all(is_printable) {
         return message;
     }

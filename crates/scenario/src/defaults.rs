@@ -10,7 +10,8 @@ use rooflut::table::Strictness;
 use rooflut::units::Seconds;
 
 use crate::lengths::LengthDistribution;
-use crate::scenario::{Arrival, Output, Server, Target, Workload};
+use crate::output::Output;
+use crate::scenario::{Arrival, Server, Target, Workload};
 use crate::value::ThinkTime;
 
 impl Target {

@@ -11,8 +11,9 @@ use crate::fields::fields;
 use crate::fleet;
 use crate::list::{FileList, json};
 use crate::names::{aliased, meant_by};
+use crate::output::Output;
 use crate::rules::Given;
-use crate::scenario::{Output, Scenario, Server, Target, Workload};
+use crate::scenario::{Scenario, Server, Target, Workload};
 use crate::text::{in_order, line_at, one_line, shown, text_of, toml_error};
 use crate::value::shortened;
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use rooflut::model;
 
 use crate::lengths::LengthDistribution;
-use crate::scenario::{Output, Scenario};
+use crate::output::Output;
+use crate::scenario::Scenario;
 
 /// Keys whose values may name files or folders.
 pub const PATH_KEYS: [&str; 17] = [

@@ -6,6 +6,7 @@ use rooflut_error::key;
 use rooflut_scenario::{Error, FileList, Kind};
 use serde_json::Value;
 
+use crate::cells::shown;
 use crate::keys::{canonical, cell, section};
 use crate::range::range;
 
@@ -104,7 +105,7 @@ impl Axis {
 
 /// A value that a key does not take.
 pub(crate) fn wrong(named: &str, found: &str, expected: &str) -> Error {
-    Error::new(Kind::Value, format!("{}: {expected}, found {found:?}; correct it", key(named)))
+    Error::new(Kind::Value, format!("{}: {expected}, found \"{}\"; correct it", key(named), shown(found)))
 }
 
 /// Returns the values of a text.

@@ -84,9 +84,9 @@ pub(crate) fn columns(header: &[u8]) -> Result<Vec<Named>, Error> {
     Ok(CheckedRows::try_new(header)?.columns)
 }
 
-/// Returns the beginning of a text of a file as an error shows it, on one line.
+/// Returns the beginning of a text as an error quotes it.
 pub(crate) fn shown(text: &str) -> String {
-    text.chars().take(MAX_QUOTED).flat_map(char::escape_debug).collect()
+    text.chars().take(MAX_QUOTED).collect()
 }
 
 fn check(cells: &StringRecord, columns: &[Named]) -> Result<(), String> {

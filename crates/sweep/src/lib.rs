@@ -5,6 +5,7 @@ mod cells;
 mod checksum;
 mod column;
 mod contents;
+mod cost;
 mod fnv;
 mod grid;
 mod keys;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rooflut::table::TableSet;
-use rooflut_scenario::{Error, Kind, Load, Model, Resources, Run, Scenario, Target, Workload};
+use rooflut_scenario::{Error, Kind, Load, Model, PATH_KEYS, Resources, Run, Scenario, Target, Workload};
 use rooflut_traces::Input;
 
 use crate::grid::Grid;
@@ -40,22 +40,8 @@ pub struct Named {
 const VARIED: [&str; 7] = ["rate", "seed", SERVERS[0], SERVERS[1], SERVERS[2], SERVERS[3], SERVERS[4]];
 /// Keys that count servers and describe their links.
 const SERVERS: [&str; 5] = ["replicas", "prefill_replicas", "decode_replicas", "link_bandwidth", "link_latency"];
-/// Keys that name models, tables, engines and files.
-const NAMES: [&str; 13] = [
-    "model",
-    "draft_model",
-    "gpu",
-    "tables",
-    "engine",
-    "trace",
-    "trace_format",
-    "columns",
-    "where",
-    "prompt",
-    "output",
-    "turns",
-    "prices",
-];
+/// Keys that say how a trace is read.
+const TRACE: [&str; 3] = ["trace_format", "columns", "where"];
 /// Maximum number of runs that are kept for others.
 const KEPT: usize = 64;
 /// Maximum number of points to try while none can run.
@@ -100,7 +86,7 @@ impl<'s> Runs<'s> {
     /// The first value that names nothing, or the error of the first point if none can be run.
     pub(crate) fn check(&self) -> Result<(), Error> {
         for (number, axis) in self.grid.axes().iter().enumerate() {
-            if NAMES.contains(&axis.key()) {
+            if PATH_KEYS.contains(&axis.key()) || TRACE.contains(&axis.key()) {
                 for place in 0..axis.values().len() {
                     self.check_names(self.grid.first(number, place))?;
                 }

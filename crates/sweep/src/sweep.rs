@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rooflut_error::{self as error, is_printable, not_json};
+use rooflut_error::{self as error, not_json, printable};
 use rooflut_report::SCHEMA_VERSION;
 use rooflut_scenario::{Error, Run, Stop};
 use serde_json::Value;
@@ -28,7 +28,7 @@ pub struct Sweep<'s> {
     columns: Vec<Named>,
     figures: Vec<Column>,
     fingerprint: String,
-    stop: Stop,
+    pub(crate) stop: Stop,
 }
 
 /// A row of a sweep: the values of [`Sweep::columns`]'s columns, null if a figure is not known.
@@ -120,7 +120,7 @@ impl<'s> Sweep<'s> {
         self.row_until(index, &self.stop)
     }
 
-    fn row_until(&self, index: u64, stop: &Stop) -> Result<Row, Error> {
+    pub(crate) fn row_until(&self, index: u64, stop: &Stop) -> Result<Row, Error> {
         let run = self.runs.run(index);
         let report = run.and_then(|run| report(&run.stopped_by(stop.clone())));
         stop.check()?;
@@ -198,9 +198,7 @@ fn columns(grid: &Grid, figures: &[Column]) -> Vec<Named> {
 /// Returns a value without line breaks, which paths and messages may have: a row is a line.
 fn in_a_line(value: Value) -> Value {
     match value {
-        Value::String(text) if !text.chars().all(is_printable) => {
-            Value::String(text.replace(|c| !is_printable(c), "\u{fffd}"))
-        }
+        Value::String(text) => printable(text).into(),
         Value::Array(values) => Value::Array(values.into_iter().map(in_a_line).collect()),
         value => value,
     }
@@ -218,9 +216,6 @@ mod tests {
 
     #[test]
     fn a_value_has_no_line_breaks_nor_has_a_list() {
-        assert_eq!(
-            in_a_line(json!(["gpu=a\nb", "tp=2", 3, "c\rd"])),
-            json!(["gpu=a\u{fffd}b", "tp=2", 3, "c\u{fffd}d"])
-        );
+        assert_eq!(in_a_line(json!(["gpu=a\nb", "tp=2", 3, "c\rd"])), json!(["gpu=a\\nb", "tp=2", 3, "c\\rd"]));
     }
 }

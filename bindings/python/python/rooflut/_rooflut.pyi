@@ -345,9 +345,8 @@ class SweepUnits:
     @property
     def points(self) -> int:
         """Number of points of the grid."""
-    @property
-    def sizes(self) -> str:
-        """Size of each axis."""
+    def check_size(self, max_points: int, workers: int) -> None:
+        """Checks that there are at most so many points; the error of more has their hours on so many workers."""
     @property
     def fingerprint(self) -> str:
         """The text that identifies grid, files, version and tables in each row."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Callable, Deque, Dict, List, Set
+from typing import Any, Callable, Deque, Dict, Set
 
 from .._rooflut import RooflutError
 from ._engine import Engine
@@ -30,10 +30,6 @@ _RETRIES = 3
 #: Seconds, and multiples of a unit's time, after which the first missing unit runs once more elsewhere.
 _LATE_S = 60.0
 _LATE = 20.0
-#: Units that measure a grid that is too large, rows of each, and the longest time in seconds.
-_MEASURED = 16
-_MEASURED_ROWS = 4
-_MEASURED_S = 30.0
 #: Seconds between two looks at the clock and at signals.
 _PATIENCE_S = 0.25
 
@@ -165,20 +161,6 @@ class Driver:
             unit.retries += 1
             self.retries += 1
             self._submit(unit)
-
-
-def measure(engine: Engine, points: int) -> List[Rows]:
-    """Simulates a few rows across a grid, for some time at most."""
-    starts = [points * number // _MEASURED for number in range(_MEASURED)]
-    running = {engine.submit(start, min(start + _MEASURED_ROWS, points)) for start in starts}
-    measured: List[Rows] = []
-    deadline = time.monotonic() + _MEASURED_S
-    while running and time.monotonic() < deadline:
-        for handle in engine.wait(running, _PATIENCE_S):
-            running.discard(handle)
-            measured.append(engine.result(handle))
-    engine.cancel(running)
-    return measured
 
 
 def _lost(unit: Unit, error: BaseException, problem: str) -> RooflutError:

@@ -12,9 +12,9 @@ from .. import _rooflut
 from .._commands import Flag, flags
 from .._rooflut import RooflutError, SweepUnits, UnitsOut
 from .._sweep import Sweep
-from ._driver import Driver, measure
+from ._driver import Driver
 from ._engine import Engine, Named, engine as engine_of
-from ._progress import Reporter, Reporting, duration
+from ._progress import Reporter, Reporting
 from ._unit import Job, keep
 
 #: Arguments of :func:`rooflut.sweep` that this function replaces, or that need all rows.
@@ -128,8 +128,7 @@ def sweep(
     keep(job, units)
     workers = engine_of(engine, job)
     try:
-        if units.points > max_points:
-            raise _too_large(units, max_points, workers)
+        units.check_size(max_points, workers.slots())
         if out is None:
             return _in_memory(units, workers, progress)
         return _to(os.fspath(out), units, workers, progress)
@@ -183,16 +182,3 @@ def _to(path: str, units: SweepUnits, workers: Engine, progress: Reporting) -> W
     seconds = time.monotonic() - began
     remarks = sorted(driver.remarks)
     return Written(path, rows, rows - before, driver.failed, driver.retries, seconds, driver.worker_s, remarks)
-
-
-def _too_large(units: SweepUnits, max_points: int, workers: Engine) -> RooflutError:
-    measured = measure(workers, units.points)
-    slots = workers.slots()
-    cost = ""
-    if rows := sum(part.csv.count(b"\n") for part in measured):
-        hours = duration(sum(part.seconds for part in measured) / rows * units.points / slots)
-        gigabytes = sum(len(part.csv) for part in measured) / rows * units.points / 1e9
-        cost = f"; by {rows} of them they would take about {hours} on {slots} workers, and {gigabytes:_.0f} GB as CSV"
-    found = f"found {units.points:_} ({units.sizes})"
-    expected = f"expected at most {max_points:_} deployments (max_points)"
-    return RooflutError(f"{expected}, {found}{cost}; take fewer values, or raise max_points")
