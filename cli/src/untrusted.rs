@@ -62,6 +62,14 @@ impl UntrustedArgs {
     }
 }
 
+/// Checks a scenario file as `--untrusted` does: it may name nothing outside of its own folder, no pipe and no device.
+///
+/// # Errors
+/// The first path that leads elsewhere, with its line.
+pub fn check_untrusted(path: &Path, file: &ScenarioFile) -> Result<(), Error> {
+    UntrustedArgs { untrusted: true }.check_file(path, file)
+}
+
 /// Checks what is read or written for the path of a key.
 fn check(folder: &Path, name: &'static str, path: &Path) -> Result<(), Error> {
     let refuse = |found: &dyn Display| {
