@@ -70,6 +70,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Answered, Error> {
     let mut given = Scenario::default();
     given.target.engine = Some(as_file(&args.calibrated));
     measured.give(&given)?;
+    args.untrusted.check_measured(&args.measured.files, &measured)?;
     let mut loads = MeasuredLoads::of(&measured)?;
     if let Some(mismatch) = engine.mismatch(&loads.scenario.target) {
         return Err(Error::new(format!("{mismatch}; give runs of the same server")));

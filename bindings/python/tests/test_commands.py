@@ -104,7 +104,7 @@ def test_a_scenario_from_elsewhere_names_nothing_outside_of_its_folder(tmp_path)
         lambda file, **given: rooflut.sweep(scenario=file, **given).csv(),
         lambda file, **given: distributed.sweep(engine=ThreadPoolExecutor(1), scenario=file, **given).csv(),
     ]
-    message = r"scenario\.toml:3: prompt: expected a path inside of the scenario's folder .* found .*lengths\.txt"
+    message = r"scenario\.toml:3: prompt: expected a path inside of the file's folder .* found .*lengths\.txt"
     for call in calls:
         with pytest.raises(rooflut.RooflutError, match=message):
             call(scenario, untrusted=True)

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")] // where a folder has a lock
 #![allow(clippy::expect_used, reason = "helpers of tests fail as tests do")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -113,10 +113,19 @@ fn a_second_writer_of_a_file_is_refused_until_the_first_has_ended() {
     let message = failure(&second);
     assert!(message.contains("out.csv: another process writes to it; wait until it has ended"), "{message}");
     assert!(!kill(child, Duration::ZERO), "too fast");
-    // The temporary file of the first is there, and has no lock.
-    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    // The temporary file of the first is there, and has no lock: the second removes it, and no file of another name.
+    let names = || {
+        let entries = fs::read_dir(folder.path()).expect("a folder");
+        entries.map(|entry| entry.expect("an entry").file_name().display().to_string()).collect::<BTreeSet<_>>()
+    };
+    let left = names();
+    assert!(left.len() == 1 && left.iter().all(|name| name.starts_with(".out.csv.rooflut-")), "{left:?}");
+    let others = [".out.csv.rooflut-of-mine.tmp", ".out.json.rooflut-abcdef.tmp"];
+    for other in others {
+        fs::write(folder.path().join(other), "").expect("a file");
+    }
     success(&second);
-    assert!(Path::new(&out).exists());
+    assert_eq!(names(), others.into_iter().chain(["out.csv"]).map(str::to_owned).collect());
 }
 
 #[test]
