@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rooflut_error::{key, no_effect};
-use rooflut_observe::{Fact, Measured};
+use rooflut_observe::Measured;
 use rooflut_scenario::{Scenario, ScenarioFile};
 
 use crate::error::Error;
@@ -38,20 +38,21 @@ impl UntrustedArgs {
         check_all(path, inputs.chain(scenario.output.paths()))
     }
 
-    /// Checks that all paths that measured files name, and no flag, lead into the folder of each of the files.
+    /// Checks that all paths that measured files name, and not `given`, lead into the folder of each of the files.
     ///
     /// # Errors
     /// As of [`check`](UntrustedArgs::check), and a load whose scenario is not known.
-    pub(crate) fn check_measured(self, files: &[PathBuf], measured: &Measured) -> Result<(), Error> {
+    pub(crate) fn check_measured(self, files: &[PathBuf], measured: &Measured, given: &Scenario) -> Result<(), Error> {
         if !self.untrusted {
             return Ok(());
         }
-        let is_given = |key: &str| measured.deployment.get(key).is_some_and(Fact::is_given);
+        // Not the sources that the measurement tells: a file from elsewhere may claim any.
+        let given = given.inputs();
         for run in 0..measured.runs.len() {
-            let named = measured.scenario(run)?.inputs();
+            let mut named = measured.scenario(run)?.inputs();
+            named.retain(|named| !given.contains(named));
             for file in files {
-                let own = named.iter().filter(|(key, _)| !is_given(key));
-                check_all(file, own.map(|(key, path)| (*key, path.as_path())))?;
+                check_all(file, named.iter().map(|(key, path)| (*key, path.as_path())))?;
             }
         }
         Ok(())
