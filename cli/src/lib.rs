@@ -84,3 +84,4 @@ pub use rooflut_error::Whole;
 #[cfg(feature = "schema")]
 pub use schemas::schemas;
 pub use sweep::{SweepUnits, UnitRows, UnitsOut, sweep_csv};
+pub use untrusted::check_untrusted;

@@ -103,7 +103,7 @@ fn create(path: &Path) -> Result<File, Error> {
             )),
             _ => Error::writing(path)(error),
         })
-        .and_then(|file| lock(&file, path).map(|()| file))
+        .and_then(|file| lock(&file, path).map(|_| file))
 }
 
 /// Opens a file behind the rows of an earlier sweep.
