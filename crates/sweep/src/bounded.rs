@@ -300,7 +300,7 @@ mod tests {
     fn a_dictionary_of_more_values_than_bytes_is_refused() {
         // A kind of 2, 16 bytes and packed ones, then a dictionary of values in an encoding.
         let dictionary =
-            |values| PageHeader::read(&[0x15, 4, 0x15, 32, 0x15, 32, 0x4c, 0x15, 2 * values, 0x15, 0, 0, 0]);
+            |values: u8| PageHeader::read(&[0x15, 4, 0x15, 32, 0x15, 32, 0x4c, 0x15, 2 * values, 0x15, 0, 0, 0]);
         dictionary(4).unwrap().check().unwrap();
         assert!(dictionary(5).unwrap().check().is_err());
     }
@@ -335,7 +335,7 @@ mod tests {
         let mut bytes = vec![0; FOOTER + 32];
         bytes.extend((FOOTER as u32 + 1).to_le_bytes());
         bytes.extend(b"PAR1");
-        let error = open_parquet(Bytes::from(bytes)).unwrap_err();
+        let error = open_parquet(Bytes::from(bytes)).err().unwrap();
         assert!(error.to_string().contains("expected a footer of at most 8 MiB"), "{error}");
     }
 }
