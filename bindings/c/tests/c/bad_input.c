@@ -455,13 +455,7 @@ static void threads(void) {
   OK(rooflut_free(scenario, &error));
 }
 
-// With an argument, only what several threads do: for tools under which all takes too long.
-int main(int count, char **arguments) {
-  (void)arguments;
-  if (count > 1) {
-    threads();
-    return failures != 0;
-  }
+int main(void) {
   texts();
   scenarios();
   lookups();
