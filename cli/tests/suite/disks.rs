@@ -23,7 +23,7 @@ const QUICK: &[(&str, &str)] = &[
     ("out.toml", "observe IN/users-4.json IN/users-16.json --gpu h100 --out out.toml --force"),
     ("out.xml", "watch IN/mine.toml IN/users-16.json --gpu h100 --junit out.xml --force"),
 ];
-/// Those whose command takes a while after it has opened them.
+/// Outputs of commands that take a while after they have opened them.
 const LONG: &[(&str, &str)] = &[
     ("out.csv", "run --requests 60000 --requests-out out.csv"),
     ("out.csv", "run --requests 20000 --steps-out out.csv"),
