@@ -10,4 +10,4 @@ pub use error::{
 };
 pub use file::{MAX_LINE, Whole, open, open_in_time};
 pub use nearest::{either, hint, misspelt, nearest};
-pub use printable::is_printable;
+pub use printable::{is_printable, printable};

@@ -14,7 +14,7 @@ pub fn is_printable(c: char) -> bool {
 }
 
 /// Escapes the characters of a message that are not [printable](is_printable): it stays on one line.
-pub(crate) fn printable(message: String) -> String {
+pub fn printable(message: String) -> String {
     if message.chars().all(is_printable) {
         return message;
     }
