@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 folder=$(realpath -m "${1:-target/coverage}")
 tools=$(echo "$(rustc --print sysroot)"/lib/rustlib/*/bin)
 if [ -z "${PROGRAM:-}" ]; then
-  RUSTFLAGS=-Cinstrument-coverage cargo build -q --manifest-path tools/fuzz/Cargo.toml --target-dir "$folder" --example corpus
+  LLVM_PROFILE_FILE=/dev/null RUSTFLAGS=-Cinstrument-coverage cargo build -q --manifest-path tools/fuzz/Cargo.toml --target-dir "$folder" --example corpus
   PROGRAM=$folder/debug/examples/corpus
 fi
 mkdir -p "$folder"

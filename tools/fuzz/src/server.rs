@@ -65,6 +65,8 @@ fn drive(config: SimConfig, requests: &[Request], comes: Comes, calls: &[u8]) {
     let mut driven = Driven::new(&model, config, requests.len());
     let mut coming = requests.iter().filter(|request| config.check(request).is_ok());
     let (mut pushed, mut cancels) = (Vec::new(), Vec::new());
+    // A batch of a pipeline may end when the engine wakes, and has been scheduled then.
+    let mut after_step_ns = 0;
     for call in calls.chunks_exact(2) {
         let now_ns = driven.server.now_ns();
         let by_ns = u64::from(call[1] & 15) << (call[1] >> 4);
@@ -72,7 +74,7 @@ fn drive(config: SimConfig, requests: &[Request], comes: Comes, calls: &[u8]) {
             // The next request arrives so long after the clock.
             0..=3 => {
                 if let Some(request) = coming.next() {
-                    let request = request.at_ns(now_ns + by_ns);
+                    let request = request.at_ns(after_step_ns.max(now_ns + by_ns));
                     driven.push(request).unwrap();
                     pushed.push(request);
                 }
@@ -83,7 +85,13 @@ fn drive(config: SimConfig, requests: &[Request], comes: Comes, calls: &[u8]) {
                 driven.drain();
             }
             6 | 7 => driven.advance(driven.server.next_event_ns().unwrap_or(now_ns)),
-            8 => driven.step(),
+            8 => {
+                driven.step();
+                if config.pipeline_parallel_size > 1 {
+                    after_step_ns = driven.server.now_ns() + 1;
+                }
+            }
+            9 if now_ns < after_step_ns => (),
             9 => {
                 let index = usize::from(call[1]);
                 let id = RequestId::new(index);
