@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use rooflut::sim::{Request, RequestId, Role, ServerError, SimConfig};
+use rooflut::sim::{Content, Request, RequestId, Role, ServerError, SimConfig};
 
 use super::driven::Driven;
 use crate::oracle::{self, Cancel, Run, Sequence};
@@ -34,10 +34,26 @@ pub(super) fn calls(bytes: &[u8]) {
         config.rules.empty_schedule_sleep_ns *= u64::from(sleeps);
     }
     if role == Role::Decode {
+        config = decode(config);
         // The prompt comes with its KV entries.
-        requests.iter_mut().for_each(|request| request.cached_prompt_tokens = 0);
+        for request in &mut requests {
+            request.cached_prompt_tokens = 0;
+            if matches!(request.content, Content::TraceBlocks { .. }) {
+                request.content = Content::Unique;
+            }
+        }
     }
     drive(config, &requests, comes, calls);
+}
+
+/// The plain engine knows decode servers of one group of layers and of the rules of one version.
+fn decode(given: SimConfig) -> SimConfig {
+    let mut config = SimConfig::new(given.max_model_len, given.kv_blocks.max(18)).with_role(Role::Decode);
+    (config.max_num_seqs, config.max_num_batched_tokens) = (given.max_num_seqs, given.max_num_batched_tokens);
+    (config.policy, config.rules.scheduling) = (given.policy, given.rules.scheduling);
+    config.pipeline_parallel_size = given.pipeline_parallel_size;
+    config.rules.empty_schedule_sleep_ns = given.rules.empty_schedule_sleep_ns;
+    config
 }
 
 /// Pipeline stages, whether the engine sleeps when it has nothing to do, and the role of the server.
@@ -45,6 +61,16 @@ fn kinds() -> impl Strategy<Value = (u32, bool, Role)> {
     let stages = prop_oneof![2 => Just(1_u32), 1 => 2..6_u32];
     let role = prop_oneof![2 => Just(Role::Whole), 1 => Just(Role::Prefill), 1 => Just(Role::Decode)];
     (stages, any::<bool>(), role)
+}
+
+/// Asserts that what a server says of itself holds together.
+fn check(driven: &Driven<'_>, pushed: usize) {
+    let (server, config) = (&driven.server, driven.server.config());
+    let over = driven.records.iter().flatten().count();
+    assert!(server.arriving() + server.waiting() + server.running() >= pushed - over);
+    assert!(server.running() <= config.max_num_seqs as usize && server.kv_blocks_used() <= server.kv_blocks());
+    assert!(server.kv_blocks() == config.kv_blocks && server.model().stages == config.pipeline_parallel_size);
+    assert!(!server.is_idle() || server.outstanding_tokens() == 0);
 }
 
 /// The state in which a request reaches the engine.
@@ -68,6 +94,7 @@ fn drive(config: SimConfig, requests: &[Request], comes: Comes, calls: &[u8]) {
     // A batch of a pipeline may end when the engine wakes, and has been scheduled then.
     let mut after_step_ns = 0;
     for call in calls.chunks_exact(2) {
+        check(&driven, pushed.len());
         let now_ns = driven.server.now_ns();
         let by_ns = u64::from(call[1] & 15) << (call[1] >> 4);
         match call[0] % 12 {
