@@ -32,7 +32,8 @@ mod limited_by;
 mod loads;
 mod lookup;
 mod lookup_output;
-mod measured;
+#[doc(hidden)]
+pub mod measured;
 mod model_source;
 mod models;
 mod next;

@@ -127,6 +127,7 @@ impl Measured {
         }
         self.leave_blocks();
         self.note_missing();
+        self.escape_notes();
         Ok(())
     }
 

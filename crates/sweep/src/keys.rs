@@ -50,11 +50,17 @@ pub(crate) fn canonical(section: &str, key: &str, value: Value) -> Result<Value,
 }
 
 /// First characters of texts that a spreadsheet would run, and the mark that keeps it from that.
-const MARKED: [char; 5] = ['=', '+', '-', '@', '\''];
+const MARKED: [char; 5] = ['=', '+', '-', '@', MARK];
+const MARK: char = '\'';
+
+/// Whether a spreadsheet would run a cell.
+pub(crate) fn is_formula(cell: &str) -> bool {
+    cell.starts_with(MARKED) && !cell.starts_with(MARK) && cell.parse::<f64>().is_err()
+}
 
 /// Returns the text of a cell without its mark.
 pub(crate) fn unmarked(cell: &str) -> &str {
-    cell.strip_prefix('\'').unwrap_or(cell)
+    cell.strip_prefix(MARK).unwrap_or(cell)
 }
 
 /// Returns a value as the text of a cell: as JSON has it, text without quotes, nothing for null. Texts that a spreadsheet
