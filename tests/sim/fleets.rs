@@ -37,7 +37,7 @@ impl Servers {
     fn model(&self) -> Stages<'static> {
         let mut model = Linear::mixed();
         let Linear { step_ns, prefill_token_ns, decode_request_ns, kv_token_ns, .. } = &mut model;
-        [step_ns, prefill_token_ns, decode_request_ns, kv_token_ns].map(|ns| *ns *= self.speed);
+        [step_ns, prefill_token_ns, decode_request_ns, kv_token_ns].into_iter().for_each(|ns| *ns *= self.speed);
         Stages { model, shares: &SHARES }
     }
 
