@@ -181,9 +181,10 @@ fn claim_rows(path: &Path) {
     // Field 3 with its number, before the list of row groups.
     let at = bytes.windows(3).rposition(|window| window == [0x16, 4, 0x19]).expect("a number of rows") + 1;
     bytes.splice(at..=at, [0x80, 0x80, 0x80, 0x80, 0x80, 0x40]);
-    let length = bytes.len() - 8;
-    let footer = u32::from_le_bytes(bytes[length..length + 4].try_into().expect("four bytes")) + 5;
-    bytes[length..length + 4].copy_from_slice(&footer.to_le_bytes());
+    let end = bytes.split_off(bytes.len() - 8);
+    let (length, magic) = end.split_first_chunk().expect("eight bytes");
+    bytes.extend((u32::from_le_bytes(*length) + 5).to_le_bytes());
+    bytes.extend(magic);
     std::fs::write(path, bytes).expect("written");
 }
 

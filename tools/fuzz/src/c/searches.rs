@@ -1,7 +1,6 @@
 //! Calls that search, read files or answer without an object.
 
 use std::ffi::CStr;
-use std::ptr::null;
 
 use rooflut_c as c;
 
@@ -71,7 +70,7 @@ impl Caller<'_> {
                         c::rooflut_outcome_name,
                     ];
                     let names = named.map(|name| name(number));
-                    for name in names.into_iter().chain([c::rooflut_version()]).filter(|name| *name != null()) {
+                    for name in names.into_iter().chain([c::rooflut_version()]).filter(|name| !name.is_null()) {
                         assert!(!CStr::from_ptr(name).to_str().unwrap().is_empty());
                     }
                 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use rooflut::model;
 use rooflut::table::sets;
 use rooflut_scenario::{Error, Model, Scenario};
-use rooflut_sweep::{Axis, Front, Grid, Named, Shard, Sources, Sweep, earlier, merge};
+use rooflut_sweep::{Axis, Front, Grid, Kind, Named, Shard, Sources, Sweep, earlier, merge};
 
 use super::{check_error, check_message, files};
 
@@ -118,7 +118,7 @@ pub(super) fn check_cells(csv: &[u8]) {
             })
             .collect();
         assert_eq!(cells.len(), columns.len(), "{line}");
-        for (cell, (name, kind)) in cells.iter().zip(&columns).filter(|(cell, _)| !cell.is_empty()) {
+        for (cell, (name, kind)) in cells.iter().zip(columns).filter(|(cell, _)| !cell.is_empty()) {
             let cell = cell.trim_matches('"');
             let is_of_kind = match kind {
                 Kind::Integer => cell.parse::<i64>().is_ok(),
