@@ -32,7 +32,8 @@ mod limited_by;
 mod loads;
 mod lookup;
 mod lookup_output;
-mod measured;
+#[doc(hidden)]
+pub mod measured;
 mod model_source;
 mod models;
 mod next;
@@ -84,3 +85,4 @@ pub use rooflut_error::Whole;
 #[cfg(feature = "schema")]
 pub use schemas::schemas;
 pub use sweep::{SweepUnits, UnitRows, UnitsOut, sweep_csv};
+pub use untrusted::check_untrusted;

@@ -47,7 +47,7 @@ pub(crate) fn read(args: &MeasuredArgs) -> Result<Measured, Error> {
 }
 
 /// Reads the JSON of `rooflut observe`; `None` for other files.
-pub(crate) fn of_json(path: &Path, bytes: &[u8]) -> Result<Option<Measured>, Error> {
+pub fn of_json(path: &Path, bytes: &[u8]) -> Result<Option<Measured>, Error> {
     let Ok(Value::Object(keys)) = serde_json::from_slice::<Value>(bytes) else {
         return Ok(None);
     };

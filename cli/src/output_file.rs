@@ -20,6 +20,9 @@ pub struct OutputFile {
     named: PathBuf,
 }
 
+/// End of the names of files that are not whole.
+const SUFFIX: &str = ".tmp";
+
 enum To {
     File(NamedTempFile, PathBuf),
     Stream(Box<dyn Write>),
@@ -34,7 +37,7 @@ impl OutputFile {
         let make = || {
             tempfile::Builder::new()
                 .prefix(&hidden)
-                .suffix(".tmp")
+                .suffix(SUFFIX)
                 // Not the private mode of temporary files: the umask decides.
                 .make_in(folder, |path| File::create_new(path).inspect_err(|error| cause = error.raw_os_error()))
         };
@@ -49,16 +52,25 @@ impl OutputFile {
         Ok(OutputFile::new(To::File(file, destination.to_owned()), named))
     }
 
-    /// Opens a file as [`beside`](OutputFile::beside), unless another process has opened it so.
+    /// Opens a file as [`beside`](OutputFile::beside), unless another process has opened it so. Removes what a `kill -9` left
+    /// of such files.
     pub(crate) fn alone(destination: &Path, named: &Path) -> Result<OutputFile, Error> {
         let output = OutputFile::beside(destination, named)?;
         if let To::File(file, _) = output.to.get_ref() {
             lock(file.as_file(), named)?;
+            // Before it was locked, another process may have taken it for one that was left behind.
+            if !file.path().exists() {
+                return Err(in_use(named));
+            }
             let folder = file.path().parent().unwrap_or(Path::new("."));
             let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-            for other in entries.filter(|path| is_beside(path, destination) && path != file.path()) {
-                // One that is gone is written no more; no process holds the lock of one that a `kill -9` left behind.
-                File::open(other).map_or(Ok(()), |other| lock(&other, named))?;
+            for path in entries.filter(|path| is_beside(path, destination) && path != file.path()) {
+                // One that is gone is written no more.
+                let Ok(other) = File::open(&path) else { continue };
+                if lock(&other, named)? {
+                    // No process writes to it. It may be that of another user, and then stays.
+                    let _ = fs::remove_file(&path);
+                }
             }
         }
         Ok(output)
@@ -126,26 +138,33 @@ fn hidden(destination: &Path) -> OsString {
     hidden
 }
 
+/// Returns whether a file has a name of those that are written beside `destination`: random letters and digits in the middle.
 fn is_beside(path: &Path, destination: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    name.starts_with(hidden(destination).as_encoded_bytes())
+    let random =
+        name.strip_prefix(hidden(destination).as_encoded_bytes()).and_then(|rest| rest.strip_suffix(SUFFIX.as_bytes()));
+    random.is_some_and(|random| random.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// Locks a file or folder that `named` names until it is closed, or the process ends.
+/// Locks a file or folder that `named` names until it is closed, or the process ends. Returns whether it is locked: not all
+/// file systems have locks.
 ///
 /// # Errors
 /// Another process has locked it.
-pub(crate) fn lock(file: &File, named: &Path) -> Result<(), Error> {
+pub(crate) fn lock(file: &File, named: &Path) -> Result<bool, Error> {
     match FileExt::try_lock(file) {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(Error::new(format!(
-            "{}: another process writes to it; wait until it has ended, or name another path",
-            named.display()
-        ))),
-        // Not all file systems have locks.
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Err(in_use(named)),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(false),
         Err(TryLockError::Error(error)) => Err(Error::writing(named)(error)),
     }
+}
+
+fn in_use(named: &Path) -> Error {
+    Error::new(format!(
+        "{}: another process writes to it; wait until it has ended, or name another path",
+        named.display()
+    ))
 }
 
 /// Takes what is written after the reader has left, as `head` does, for `written`: the run has other outputs.

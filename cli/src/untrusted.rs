@@ -1,4 +1,4 @@
-//! Scenario files from elsewhere, which may name nothing outside of their folders.
+//! Scenario files and measurements from elsewhere, which may name nothing outside of their folders.
 
 use std::fmt::Display;
 use std::fs;
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rooflut_error::{key, no_effect};
+use rooflut_observe::Measured;
 use rooflut_scenario::{Scenario, ScenarioFile};
 
 use crate::error::Error;
@@ -14,11 +15,11 @@ use crate::model_source;
 /// Depth of the folders below a table set that are looked through; it has one for each version of an engine.
 const DEPTH: u32 = 2;
 
-/// Whether scenario files are from elsewhere.
+/// Whether files that name others are from elsewhere.
 #[derive(Args, Debug, Clone, Copy, Default)]
 pub(crate) struct UntrustedArgs {
-    /// Refuse a scenario file that names anything outside of its own folder, a pipe or a device: for files from elsewhere.
-    /// Paths of flags are free.
+    /// Refuse a file that names anything outside of its own folder, a pipe or a device: for scenarios and measurements from
+    /// elsewhere. Paths of flags are free.
     #[arg(long)]
     untrusted: bool,
 }
@@ -32,11 +33,29 @@ impl UntrustedArgs {
         if !self.untrusted {
             return Ok(());
         }
-        let folder = real(path.parent().unwrap_or(path))?;
         let inputs = scenario.inputs();
         let inputs = inputs.iter().map(|(key, path)| (*key, path.as_path()));
-        let mut named = inputs.chain(scenario.output.paths());
-        named.try_for_each(|(key, path)| check(&folder, key, path).map_err(|error| error.about(key)))
+        check_all(path, inputs.chain(scenario.output.paths()))
+    }
+
+    /// Checks that all paths that measured files name, and not `given`, lead into the folder of each of the files.
+    ///
+    /// # Errors
+    /// As of [`check`](UntrustedArgs::check), and a load whose scenario is not known.
+    pub(crate) fn check_measured(self, files: &[PathBuf], measured: &Measured, given: &Scenario) -> Result<(), Error> {
+        if !self.untrusted {
+            return Ok(());
+        }
+        // Not the sources that the measurement tells: a file from elsewhere may claim any.
+        let given = given.inputs();
+        for run in 0..measured.runs.len() {
+            let mut named = measured.scenario(run)?.inputs();
+            named.retain(|named| !given.contains(named));
+            for file in files {
+                check_all(file, named.iter().map(|(key, path)| (*key, path.as_path())))?;
+            }
+        }
+        Ok(())
     }
 
     /// Checks a scenario file, and adds the line to an error.
@@ -62,11 +81,25 @@ impl UntrustedArgs {
     }
 }
 
+/// Checks a scenario file as `--untrusted` does: it may name nothing outside of its own folder, no pipe and no device.
+///
+/// # Errors
+/// The first path that leads elsewhere, with its line.
+pub fn check_untrusted(path: &Path, file: &ScenarioFile) -> Result<(), Error> {
+    UntrustedArgs { untrusted: true }.check_file(path, file)
+}
+
+/// Checks the paths that a file names, each with its key.
+fn check_all<'p>(file: &Path, mut named: impl Iterator<Item = (&'static str, &'p Path)>) -> Result<(), Error> {
+    let folder = real(file.parent().unwrap_or(file))?;
+    named.try_for_each(|(key, path)| check(&folder, key, path).map_err(|error| error.about(key)))
+}
+
 /// Checks what is read or written for the path of a key.
 fn check(folder: &Path, name: &'static str, path: &Path) -> Result<(), Error> {
     let refuse = |found: &dyn Display| {
         Err(Error::new(format!(
-            "{}: expected a path inside of the scenario's folder (--untrusted), found {found}; copy it there, or give it by \
+            "{}: expected a path inside of the file's folder (--untrusted), found {found}; copy it there, or give it by \
              a flag",
             key(name)
         )))

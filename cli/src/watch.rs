@@ -5,7 +5,7 @@ use std::path::Path;
 use rooflut_calibrate::{Change, Metric, New, Posterior, Record, residuals};
 use rooflut_error::Whole;
 use rooflut_observe::Fact;
-use rooflut_scenario::{Engine, EngineFile, Kind, Scenario};
+use rooflut_scenario::{Engine, EngineFile, Kind};
 use serde::Serialize;
 
 use crate::args::WatchArgs;
@@ -67,9 +67,10 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Answered, Error> {
                     engine; leave it out";
         return Err(Error::new(text).about("engine"));
     }
-    let mut given = Scenario::default();
+    let (mut given, _) = args.measured.given()?;
     given.target.engine = Some(as_file(&args.calibrated));
     measured.give(&given)?;
+    args.untrusted.check_measured(&args.measured.files, &measured, &given)?;
     let mut loads = MeasuredLoads::of(&measured)?;
     if let Some(mismatch) = engine.mismatch(&loads.scenario.target) {
         return Err(Error::new(format!("{mismatch}; give runs of the same server")));

@@ -128,7 +128,7 @@ proptest! {
         prop_assume!(!requests.is_empty());
         let cancels = in_order(cancels, requests.len());
         let seen = observed(&mut server, requests.len(), &cancels);
-        let expected = oracle::pipeline::run(&naive, config, &requests, &IDS, &cancels);
+        let expected = oracle::pipeline::run(&naive, config, &requests, &IDS, |sequence| sequence, &cancels);
         assert_same(expected, &seen, &server.totals(), &config);
         prop_assert_eq!(server.model().model.batches.take(), naive.model.batches.take());
     }

@@ -35,10 +35,10 @@ const SHARES: [u64; 2] = [60, 40];
 
 impl Servers {
     fn model(&self) -> Stages<'static> {
-        let Linear { step_ns, prefill_token_ns, decode_request_ns, kv_token_ns, batches } = Linear::mixed();
-        let [step_ns, prefill_token_ns, decode_request_ns, kv_token_ns] =
-            [step_ns, prefill_token_ns, decode_request_ns, kv_token_ns].map(|ns| ns * self.speed);
-        Stages { model: Linear { step_ns, prefill_token_ns, decode_request_ns, kv_token_ns, batches }, shares: &SHARES }
+        let mut model = Linear::mixed();
+        let Linear { step_ns, prefill_token_ns, decode_request_ns, kv_token_ns, .. } = &mut model;
+        [step_ns, prefill_token_ns, decode_request_ns, kv_token_ns].map(|ns| *ns *= self.speed);
+        Stages { model, shares: &SHARES }
     }
 
     fn pool<'m>(&self, model: &'m dyn LatencyModel) -> ServerPool<&'m dyn LatencyModel> {

@@ -44,7 +44,7 @@ fn compare(config: SimConfig, shares: &[u64], requests: &[Request]) {
     let mut seen = Seen::default();
     let simulator = Simulator::try_new(&model, config).unwrap();
     let totals = simulator.serve(&mut source(), &mut seen).unwrap();
-    let expected = oracle::pipeline::run(&naive, config, requests, &IDS, &[]);
+    let expected = oracle::pipeline::run(&naive, config, requests, &IDS, |sequence| sequence, &[]);
     assert_same(expected, &seen, &totals, &config);
     assert_eq!(model.model.batches.into_inner(), naive.model.batches.into_inner());
     // An observer changes nothing.

@@ -56,9 +56,17 @@ fn insert(scenario: &mut Table, name: &str, keys: Table) -> PyResult<()> {
     Ok(())
 }
 
-/// Reads a scenario: the path of a TOML file or a dictionary, with keys that replace its own.
-pub(crate) fn read(scenario: Option<&Bound<'_, PyAny>>, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Given> {
+/// Reads a scenario: the path of a TOML file or a dictionary, with keys that replace its own. An untrusted file may name
+/// nothing outside of its own folder.
+pub(crate) fn read(
+    scenario: Option<&Bound<'_, PyAny>>,
+    keys: Option<&Bound<'_, PyDict>>,
+    untrusted: bool,
+) -> PyResult<Given> {
     let given = of_keys(keys)?.scenario().clone();
+    if untrusted && scenario.is_none_or(|scenario| scenario.is_instance_of::<PyDict>()) {
+        return Err(error("untrusted has no effect: no scenario file is read; leave it out"));
+    }
     let Some(scenario) = scenario else {
         return Ok(Given { scenario: given, file: None });
     };
@@ -72,8 +80,14 @@ pub(crate) fn read(scenario: Option<&Bound<'_, PyAny>>, keys: Option<&Bound<'_, 
     })?;
     let bytes = compute(scenario.py(), || rooflut_cli::read(&path, rooflut_cli::Whole::Scenario))?
         .map_err(|cause| error(format!("cannot read {}: {cause}; check the path", path.display())))?;
-    let overlaid = ScenarioFile::read(&bytes).and_then(|file| file.overlaid(&given));
-    let (scenario, replaced) = overlaid.map_err(|cause| error(cause.in_file(&path)))?;
+    let in_file = |cause: rooflut_scenario::Error| error(cause.in_file(&path));
+    let file = ScenarioFile::read(&bytes).map_err(in_file)?;
+    if untrusted {
+        let mut own = file.clone();
+        own.remove_replaced(&given).map_err(in_file)?;
+        rooflut_cli::check_untrusted(&path, &own).map_err(error)?;
+    }
+    let (scenario, replaced) = file.overlaid(&given).map_err(in_file)?;
     let file = rooflut_report::ScenarioFile {
         path: path.display().to_string(),
         replaced: replaced.into_iter().map(str::to_owned).collect(),

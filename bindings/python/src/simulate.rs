@@ -31,11 +31,12 @@ type Parts<'py> = (String, Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>
 
 /// Simulates a scenario; returns the JSON of its report and columns of its requests and steps.
 #[pyfunction]
-#[pyo3(signature = (scenario, trace, keep_requests, keep_steps, keys))]
+#[pyo3(signature = (scenario, trace, untrusted, keep_requests, keep_steps, keys))]
 pub(crate) fn simulate<'py>(
     py: Python<'py>,
     scenario: Option<&Bound<'py, PyAny>>,
     trace: Option<&Bound<'py, PyAny>>,
+    untrusted: bool,
     keep_requests: bool,
     keep_steps: bool,
     keys: Option<&Bound<'py, PyDict>>,
@@ -45,7 +46,7 @@ pub(crate) fn simulate<'py>(
     if csv.is_some() {
         keys.set_item("trace", FRAME)?;
     }
-    let mut given = scenario::read(scenario, Some(&keys))?;
+    let mut given = scenario::read(scenario, Some(&keys), untrusted)?;
     check_output(&scenario::of_keys(Some(&keys))?.scenario().output)?;
     let output = std::mem::take(&mut given.scenario.output);
     given.scenario.output = without_files(output);

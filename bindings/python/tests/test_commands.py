@@ -4,10 +4,12 @@ import json
 import pathlib
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import rooflut
+from rooflut import distributed
 
 ROOT = pathlib.Path(__file__).parents[3]
 
@@ -87,6 +89,35 @@ def test_a_config_is_read_from_text_or_a_dictionary(tmp_path):
 def test_a_failed_command_is_an_error_with_its_message(call, message):
     with pytest.raises(rooflut.RooflutError, match=message):
         call()
+
+
+def test_a_scenario_from_elsewhere_names_nothing_outside_of_its_folder(tmp_path):
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    for lengths in (tmp_path / "lengths.txt", folder / "lengths.txt"):
+        lengths.write_text("100\n")
+    scenario, inside = folder / "scenario.toml", folder / "inside.toml"
+    for file, lengths in [(scenario, folder / ".." / "lengths.txt"), (inside, folder / "lengths.txt")]:
+        file.write_text(f"[workload]\nrequests = 2\nprompt = 'file:{lengths}'\n")
+    calls = [
+        lambda file, **given: rooflut.simulate(file, **given).json(),
+        lambda file, **given: rooflut.sweep(scenario=file, **given).csv(),
+        lambda file, **given: distributed.sweep(engine=ThreadPoolExecutor(1), scenario=file, **given).csv(),
+    ]
+    message = r"scenario\.toml:3: prompt: expected a path inside of the file's folder .* found .*lengths\.txt"
+    for call in calls:
+        with pytest.raises(rooflut.RooflutError, match=message):
+            call(scenario, untrusted=True)
+        assert call(inside, untrusted=True) == call(inside) and call(scenario) == call(scenario, untrusted=False)
+        # Keywords are the caller's own.
+        assert call(scenario, untrusted=True, prompt=100)
+        with pytest.raises(rooflut.RooflutError, match="untrusted has no effect: no scenario file is read; leave it out"):
+            call(None, untrusted=True)
+    with pytest.raises(rooflut.RooflutError, match=message):
+        rooflut.compare(inside, scenario, untrusted=True)
+    assert rooflut.compare(inside, inside, untrusted=True) == rooflut.compare(inside, inside)
+    with pytest.raises(rooflut.RooflutError, match="untrusted has no effect: no scenario file is read"):
+        rooflut.simulate({"workload": {"requests": 2}}, untrusted=True)
 
 
 def test_the_command_of_the_package_is_the_binary(command):

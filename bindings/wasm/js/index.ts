@@ -3,7 +3,7 @@ import { type FetchTables, Rooflut, type Wasm, compile } from "./rooflut.js";
 export type { Estimate, Lookup } from "./lookup.js";
 export type { Model } from "./model.js";
 export type { Batch, Chunk, DecodeGroup, PartTime, Scenario, StepTime } from "./scenario.js";
-export type { Event, Request, Server, ServerState, ServerTotals } from "./server.js";
+export type { Event, Request, Role, Server, ServerState, ServerTotals } from "./server.js";
 export type { Rest } from "./instance.js";
 export { type Kind, RooflutError } from "./error.js";
 export * from "./rooflut.js";

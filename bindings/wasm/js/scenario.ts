@@ -1,7 +1,7 @@
 import type { Arguments } from "./memory.js";
-import { f64, u32, u64 } from "./value.js";
+import { f64, oneOf, u32, u64 } from "./value.js";
 import type { Owned } from "./owned.js";
-import { Server } from "./server.js";
+import { type Role, ROLES, Server } from "./server.js";
 
 /** Consecutive prompt tokens of one request. */
 export interface Chunk {
@@ -130,9 +130,16 @@ export class Scenario {
     });
   }
 
-  /** Returns a server of the scenario at time 0, without requests. */
-  server(): Server {
-    return new Server(this.#scenario.derive("rooflut_server_new"));
+  /**
+   * Returns a server of the scenario at time 0, without requests.
+   *
+   * With the role `prefill` or `decode` it is one of separate prefill and decode servers, for a router of the caller. Push
+   * a request with one output token to a prefill server, and when that has finished the whole request to a decode server,
+   * with the time at which its KV entries are there as `arrivalNs`. A prefill server delays no outputs in the API server; a
+   * decode server has no API server before the engine, no queue limit and no patience of clients.
+   */
+  server(role: Role = "whole"): Server {
+    return new Server(this.#scenario.derive("rooflut_server_new_stage", oneOf("role", ROLES, role)));
   }
 
   free(): void {

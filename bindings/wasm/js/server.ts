@@ -2,6 +2,12 @@ import type { Struct } from "./memory.js";
 import { u32, u64 } from "./value.js";
 import type { Owned } from "./owned.js";
 
+/** Roles of servers, in the order of the C interface. */
+export const ROLES = ["whole", "prefill", "decode"] as const;
+
+/** Role of a server: prefill, decode or both. */
+export type Role = (typeof ROLES)[number];
+
 /** A request. */
 export interface Request {
   promptTokens: number;
@@ -69,6 +75,11 @@ export class Server {
   /** @internal */
   constructor(server: Owned) {
     this.#server = server;
+  }
+
+  /** Returns a server with the same clock, requests, KV cache and events, which goes on by itself. */
+  copy(): Server {
+    return new Server(this.#server.derive("rooflut_server_copy"));
   }
 
   /** Adds a request and returns its number: how many were added before it. */

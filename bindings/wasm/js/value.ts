@@ -16,6 +16,13 @@ export function f64(field: string, value: number): number {
   return value;
 }
 
+/** Returns the place of a value among those that `field` takes. */
+export function oneOf(field: string, all: readonly string[], value: string): number {
+  const place = all.indexOf(value);
+  if (place < 0) throw refused(field, `one of ${all.join(", ")}`, value);
+  return place;
+}
+
 function whole(field: string, value: number | bigint, bits: number): bigint {
   if (typeof value === "bigint" || Number.isInteger(value)) {
     const number = BigInt(value);

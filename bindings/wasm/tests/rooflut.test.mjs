@@ -104,6 +104,39 @@ test("a scenario steps, drives a server and derives others", async () => {
   assert.throws(() => scenario.run(), /freed/);
 });
 
+/** Drives a server until it is idle, and returns the times of its events. */
+function driven(server) {
+  for (let next = server.state().nextEventNs; next !== undefined;) next = server.advance(next).nextEventNs;
+  return server.events().map(({ request, kind, atNs }) => [request, kind, atNs]);
+}
+
+test("a router of one's own over prefill and decode servers gives the times of the fleet", async () => {
+  const { rooflut } = await loaded();
+  const [gigabytesPerS, latencyNs, kvBytes] = [10, 50_000, 131_072];
+  const request = { promptTokens: 800, outputTokens: 20 };
+  const load = "[workload]\nrequests = 1\nrate = 1\nprompt = 800\noutput = 20\n";
+  const link = `link_bandwidth = ${gigabytesPerS}\nlink_latency = ${latencyNs / 1_000}\n`;
+  const fleet = `[server]\nprefill_replicas = 1\ndecode_replicas = 1\n${link}`;
+  const e2eNs = async (toml) => Math.round(1e6 * JSON.parse(await rooflut.run(toml)).e2e_ms.mean);
+  const scenario = await rooflut.scenario(load);
+  const whole = scenario.server();
+  whole.push(request);
+  // Latencies of a report end at the client.
+  const clientNs = (await e2eNs(load)) - driven(whole).at(-1)[2];
+  const prefill = scenario.server("prefill");
+  prefill.push({ ...request, outputTokens: 1 });
+  const readyNs = driven(prefill).at(-1)[2];
+  const arrivalNs = readyNs + Math.round((request.promptTokens * kvBytes) / gigabytesPerS) + latencyNs;
+  const decode = scenario.server("decode");
+  decode.push({ ...request, arrivalNs });
+  const copy = decode.copy();
+  const events = driven(decode);
+  assert.equal(events.at(-1)[2] + clientNs, await e2eNs(load + fleet));
+  // A copy goes on by itself.
+  assert.equal(copy.state().nowNs, 0);
+  assert.deepEqual(driven(copy), events);
+});
+
 test("a plan has no fewer GPUs than its bounds", async () => {
   const { rooflut } = await loaded();
   const load = 'model = "llama-3.1-8b"\n[workload]\nrate = 40\n';

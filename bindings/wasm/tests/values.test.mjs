@@ -35,6 +35,7 @@ const REFUSED = [
     `decode[0].drafted: expected ${BITS_32}, found Infinity`,
   ],
   [() => scenario.stepInterval({ decode: [GROUP] }), "coverage: expected a number, found undefined"],
+  [() => scenario.server("both"), 'role: expected one of whole, prefill, decode, found "both"'],
   [() => scenario.step({ decode: GROUP }), "decode: expected an array, found [object Object]"],
   [() => scenario.step({ prefill: null }), "prefill: expected an array, found null"],
   [

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::MeasuredArgs;
+use crate::untrusted::UntrustedArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,6 +24,8 @@ pub(crate) struct WatchArgs {
     pub(crate) calibrated: PathBuf,
     #[command(flatten)]
     pub(crate) measured: MeasuredArgs,
+    #[command(flatten)]
+    pub(crate) untrusted: UntrustedArgs,
     /// Write the decisions to this JUnit XML file.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) junit: Option<PathBuf>,

@@ -53,6 +53,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<String, Error> {
                     vllm-0.18.0, or add the server's log";
         return Err(Error::new(text).about("engine"));
     }
+    args.untrusted.check_measured(&args.measured.files, &measured, &args.measured.given()?.0)?;
     let loads = MeasuredLoads::of(&measured)?;
     let target = &loads.scenario.target;
     if let Some(path) = target.engine_file() {

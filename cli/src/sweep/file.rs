@@ -18,6 +18,8 @@ pub(super) struct SweepFile<'o> {
     to: To<'o>,
     path: PathBuf,
     done: u64,
+    /// Bytes of whole rows, and of the header.
+    bytes: u64,
 }
 
 enum To<'o> {
@@ -46,7 +48,7 @@ impl<'o> SweepFile<'o> {
             }),
         };
         let done = found.rows;
-        let mut file = SweepFile { to, path, done };
+        let mut file = SweepFile { to, path, done, bytes: found.bytes };
         if found.bytes == 0 {
             file.write(&sweep.csv_header()).map_err(|error| file.writing(error))?;
         }
@@ -60,9 +62,14 @@ impl<'o> SweepFile<'o> {
 
     pub(super) fn write(&mut self, line: &[u8]) -> io::Result<()> {
         match &mut self.to {
-            To::File(file) => file.write_all(line),
-            To::Stdout(stdout) => stdout.write_all(line),
+            To::File(file) => file.write_all(line).inspect_err(|_| {
+                // A disk that was full after half of the row has room for none; the first error is the one to report.
+                let _ = file.set_len(self.bytes);
+            })?,
+            To::Stdout(stdout) => stdout.write_all(line)?,
         }
+        self.bytes += line.len() as u64;
+        Ok(())
     }
 
     /// Checks that the rows are at the path of the file.
@@ -103,7 +110,7 @@ fn create(path: &Path) -> Result<File, Error> {
             )),
             _ => Error::writing(path)(error),
         })
-        .and_then(|file| lock(&file, path).map(|()| file))
+        .and_then(|file| lock(&file, path).map(|_| file))
 }
 
 /// Opens a file behind the rows of an earlier sweep.

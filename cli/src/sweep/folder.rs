@@ -83,7 +83,7 @@ impl SweepFolder {
 
     fn write(&mut self) -> Result<(), Error> {
         self.written = Instant::now();
-        write(&self.part, &self.path, self.number)?;
+        write(&self.part, &self.path, &self.path, self.number)?;
         self.unsaved = 0;
         Ok(())
     }
@@ -160,13 +160,13 @@ fn names(folder: &Path) -> Result<Vec<String>, Error> {
     Ok(names.map(|name| name.to_string_lossy().into_owned()).collect())
 }
 
-/// Writes a part, whole or not at all.
-pub(super) fn write(part: &Part, folder: &Path, number: usize) -> Result<(), Error> {
-    let path = folder.join(name(number));
+/// Writes a part of a folder that errors name `named`, whole or not at all.
+pub(super) fn write(part: &Part, folder: &Path, named: &Path, number: usize) -> Result<(), Error> {
+    let named = named.join(name(number));
     let mut bytes = Vec::new();
     part.write(&mut bytes)?;
-    let mut file = OutputFile::beside(&path, &path)?;
-    std::io::Write::write_all(&mut file, &bytes).map_err(Error::writing(&path))?;
+    let mut file = OutputFile::beside(&folder.join(name(number)), &named)?;
+    std::io::Write::write_all(&mut file, &bytes).map_err(Error::writing(&named))?;
     file.finish()
 }
 

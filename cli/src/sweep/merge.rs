@@ -72,7 +72,7 @@ fn folders(shards: &[PathBuf], out: &Path) -> Result<u64, Error> {
     let whole = folder::Whole::create(out)?;
     let mut number = 0;
     let rows = rooflut_sweep::merge_parts(opened, |part| {
-        let written = folder::write(part, &whole.path(), number);
+        let written = folder::write(part, &whole.path(), out, number);
         number += 1;
         written
     })?;

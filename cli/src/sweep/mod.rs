@@ -45,6 +45,13 @@ const INDENT: usize = 12;
 /// Simulates a grid, or joins the files of its shards, and answers with what was written. Rows without a file go to
 /// standard output.
 pub(crate) fn run(args: &SweepArgs, host: Host<'_>) -> Result<Answered, Error> {
+    let is_drawn = args.pareto || args.html.is_some() || !args.plot.is_empty();
+    if is_drawn && args.out.as_deref().is_some_and(is_stdout) {
+        return Err(Error::new(
+            "--out: expected a file, whose rows are drawn, found standard output; name the file, or leave out --plot, \
+             --pareto and --html",
+        ));
+    }
     let report = if args.submit.is_none() { report::open(args)? } else { None };
     let text = match args.merge.as_slice() {
         [] => sweep(args, host, report)?,

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")] // where a folder has a lock
 #![allow(clippy::expect_used, reason = "helpers of tests fail as tests do")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -113,17 +113,27 @@ fn a_second_writer_of_a_file_is_refused_until_the_first_has_ended() {
     let message = failure(&second);
     assert!(message.contains("out.csv: another process writes to it; wait until it has ended"), "{message}");
     assert!(!kill(child, Duration::ZERO), "too fast");
-    // The temporary file of the first is there, and has no lock.
-    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    // The temporary file of the first is there, and has no lock: the second removes it, and no file of another name.
+    let names = || {
+        let entries = fs::read_dir(folder.path()).expect("a folder");
+        entries.map(|entry| entry.expect("an entry").file_name().display().to_string()).collect::<BTreeSet<_>>()
+    };
+    let left = names();
+    assert!(left.len() == 1 && left.iter().all(|name| name.starts_with(".out.csv.rooflut-")), "{left:?}");
+    let others = [".out.csv.rooflut-of-mine.tmp", ".out.json.rooflut-abcdef.tmp"];
+    for other in others {
+        fs::write(folder.path().join(other), "").expect("a file");
+    }
     success(&second);
-    assert!(Path::new(&out).exists());
+    assert_eq!(names(), others.into_iter().chain(["out.csv"]).map(str::to_owned).collect());
 }
 
 #[test]
 fn a_sweep_whose_folder_is_lost_says_so() {
     for (name, said) in [
         ("out.csv", "out.csv: the file was removed or replaced while rows were written to it; run the sweep again"),
-        ("out.parquet", "part-000000.parquet: No such file or directory"),
+        // The folder, or a part of it: a slow process has not opened it yet.
+        ("out.parquet", "No such file or directory"),
     ] {
         let (folder, out) = new_path(name);
         let child = start(&format!("sweep --requests 2000 --tp 1,2 --rate 1..60 --out {out}"));
@@ -135,6 +145,6 @@ fn a_sweep_whose_folder_is_lost_says_so() {
         let output = child.wait_with_output().expect("it ends");
         let message = String::from_utf8(output.stderr).expect("UTF-8");
         assert_eq!(output.status.code(), Some(1), "{message}");
-        assert!(message.contains(said), "{message}");
+        assert!(message.contains(name) && message.contains(said), "{message}");
     }
 }

@@ -3,6 +3,8 @@
 mod calibrate;
 mod compare;
 mod disaggregation;
+#[cfg(feature = "parquet")]
+mod disks;
 mod documents;
 mod exit_codes;
 mod fits;

@@ -4,11 +4,18 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
 
+use parquet::basic::Compression;
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::record::Field;
+use parquet::schema::parser::parse_message_type;
 
-use crate::support::{failure, new_path, success};
+use crate::support::{failure, new_path, rooflut, success};
 use crate::sweep::rows;
 
 /// Files of a folder by name.
@@ -140,4 +147,50 @@ fn a_signal_keeps_rows_with_which_a_sweep_goes_on() {
     let (_folder, whole) = new_path("whole.parquet");
     success(&format!("{GRID} --out {whole}"));
     assert!(files(&out) == files(&whole));
+}
+
+/// Writes rows whose grid is one long text.
+fn write_long(path: &Path, rows: i64, length: usize) {
+    let schema = "message sweep { OPTIONAL INT64 index; OPTIONAL BYTE_ARRAY grid (UTF8); }";
+    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(Default::default()));
+    // The text is in the dictionary once.
+    let properties = properties.set_dictionary_page_size_limit(1 << 30).build();
+    let file = fs::File::create(path).expect("a file");
+    let schema = Arc::new(parse_message_type(schema).expect("a schema"));
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties)).expect("a writer");
+    let mut group = writer.next_row_group().expect("a row group");
+    let levels = vec![1; rows as usize];
+    let mut column = group.next_column().expect("a column").expect("the index");
+    let numbers: Vec<i64> = (1..=rows).collect();
+    column.typed::<Int64Type>().write_batch(&numbers, Some(&levels), None).expect("written");
+    column.close().expect("closed");
+    let mut column = group.next_column().expect("a column").expect("the grid");
+    let text = ByteArray::from(vec![b'x'; length]);
+    column.typed::<ByteArrayType>().write_batch(&vec![text; rows as usize], Some(&levels), None).expect("written");
+    column.close().expect("closed");
+    group.close().expect("closed");
+    writer.close().expect("closed");
+}
+
+#[test]
+fn a_small_part_that_stands_for_much_is_refused_within_little_memory() {
+    for (rows, length, problem) in [
+        (1000, 15 << 20, "its texts have more than 64 MiB"),
+        (1, 100 << 20, "expected pages of at most 16 MiB, found one of 104857604 bytes"),
+        (1001, 1, "it has more than 1000 rows"),
+    ] {
+        let (folder, out) = new_path("out.parquet");
+        let shard = folder.path().join("shard.parquet");
+        fs::create_dir(&shard).expect("a folder");
+        let part = shard.join("part-000000.parquet");
+        write_long(&part, rows, length);
+        assert!(fs::metadata(&part).expect("a file").len() < 1 << 20);
+        let merge = rooflut(&format!("sweep --merge {} --out {out}", shard.display()));
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "ulimit -v 400000; exec \"$0\" \"$@\""]).arg(merge.get_program()).args(merge.get_args());
+        let output = limited.output().expect("it starts");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(problem) && message.contains("part-000000.parquet"), "{message}");
+    }
 }

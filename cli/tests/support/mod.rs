@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test crate uses a part")]
 #![allow(clippy::expect_used, clippy::panic, reason = "a helper of tests fails as tests do")]
 
+#[cfg(target_os = "linux")]
+pub(crate) mod disk;
 #[cfg(unix)]
 pub(crate) mod documents;
 pub(crate) mod own_tables;

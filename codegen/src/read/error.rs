@@ -5,6 +5,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use rooflut_error::printable;
+
 /// The first thing that is missing, malformed or impossible in the files of a set.
 ///
 /// A message says where, what was expected and found, and what to do:
@@ -180,7 +182,7 @@ impl Found {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Parts { location, expected, found, hint, .. } = &*self.0;
-        write!(f, "{location}: expected {expected}, found {found}; {hint}")
+        f.write_str(&printable(format!("{location}: expected {expected}, found {found}; {hint}")))
     }
 }
 
@@ -197,7 +199,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// On one line, and not too long: cargo reports single lines of build scripts.
+/// Not too long: cargo reports single lines of build scripts.
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const LONGEST: usize = 80;
@@ -205,16 +207,9 @@ impl fmt::Display for Found {
             Found::Words(words) => return f.write_str(words),
             Found::Text(text) => text,
         };
-        f.write_str("\"")?;
-        for character in text.chars().take(LONGEST) {
-            if character.is_control() {
-                write!(f, "{}", character.escape_default())?;
-            } else {
-                write!(f, "{character}")?;
-            }
-        }
-        let cut = text.chars().nth(LONGEST).is_some();
-        f.write_str(if cut { "...\"" } else { "\"" })
+        let mut rest = text.chars();
+        let shown: String = rest.by_ref().take(LONGEST).collect();
+        write!(f, "\"{shown}{}\"", if rest.next().is_some() { "..." } else { "" })
     }
 }
 

@@ -15,8 +15,13 @@ const MIN_MISSPELT: f64 = 0.9;
 /// Case does not matter, nor whether words are joined by `-` or `_`. A name that contains the other is
 /// similar however much longer it is (`llama` and `llama-3.1-8b`).
 pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
+    nearest_of(name, &mut known.into_iter())
+}
+
+// Compiled once, not for each kind of list.
+fn nearest_of<'n>(name: &str, known: &mut dyn Iterator<Item = &'n str>) -> Vec<&'n str> {
     let name = folded(name);
-    let scored = known.into_iter().map(|known| {
+    let scored = known.map(|known| {
         let similarity = similarity(&name, &folded(known));
         (similarity, known)
     });
@@ -28,9 +33,12 @@ pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Vec<
 
 /// Returns the `known` name that `name` misspells: as [`nearest`], but only if hardly any other name can be meant.
 pub fn misspelt<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let folded_name = folded(name);
     let near = nearest(name, known).into_iter().next();
-    near.filter(|near| strsim::jaro_winkler(&folded_name, &folded(near)) >= MIN_MISSPELT)
+    near.filter(|near| is_misspelt(name, near))
+}
+
+fn is_misspelt(name: &str, near: &str) -> bool {
+    strsim::jaro_winkler(&folded(name), &folded(near)) >= MIN_MISSPELT
 }
 
 /// Returns ` (nearest: a, b)` for the end of a message, nothing where there are no names.

@@ -127,6 +127,7 @@ impl Measured {
         }
         self.leave_blocks();
         self.note_missing();
+        self.escape_notes();
         Ok(())
     }
 
@@ -214,8 +215,8 @@ fn is_same(one: &Value, other: &Value) -> bool {
 
 /// Returns the keys of the model, the GPUs, the load and the servers that a scenario has.
 fn keys(scenario: &Scenario) -> Result<Vec<(String, Value)>, Error> {
-    let value = serde_json::to_value(scenario).map_err(rooflut_error::not_json)?;
-    let tables = ["target", "workload", "server"].into_iter().filter_map(|table| value.get(table)?.as_object());
+    let sections = scenario.sections()?;
+    let tables = ["target", "workload", "server"].into_iter().filter_map(|table| sections.get(table)?.as_object());
     let keys = tables.flatten().filter(|(_, value)| !value.is_null());
     Ok(keys.map(|(key, value)| (key.clone(), value.clone())).collect())
 }

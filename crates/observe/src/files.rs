@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflut_error::Error;
+use rooflut_error::{Error, printable};
 use rooflut_scenario::Scenario;
 use rooflut_traces::Measurement;
 use serde_json::Value;
@@ -67,6 +67,7 @@ impl Measured {
         }
         deployment.settle(&mut measured, given)?;
         notes::add(&mut measured);
+        measured.escape_notes();
         Ok(measured)
     }
 
@@ -102,10 +103,18 @@ impl Measured {
             )),
             (false, true) => (),
         }
+        self.escape_notes();
         for (key, fact) in facts {
             self.add_fact(name, &key, fact.value)?;
         }
         Ok(())
+    }
+
+    /// Escapes what does something to a terminal in names that remarks quote.
+    pub(crate) fn escape_notes(&mut self) {
+        for note in &mut self.notes {
+            *note = printable(std::mem::take(note));
+        }
     }
 
     /// Notes a fact; one that another file contradicts is of another server.

@@ -91,7 +91,7 @@ fn of_keys(keys: impl Iterator<Item = (String, Value)>) -> Result<Scenario, Erro
         let table = tables.entry(table).or_insert_with(|| json!({}));
         table.as_object_mut().into_iter().for_each(|table| drop(table.insert(key.clone(), value.clone())));
     }
-    serde_json::from_value(Value::Object(tables)).map_err(rooflut_error::not_json)
+    Scenario::try_from_sections(tables).map_err(rooflut_error::not_json)
 }
 
 /// Returns lengths as a scenario has them: of the family whose spread is that of the measured ones.

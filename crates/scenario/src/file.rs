@@ -1,22 +1,20 @@
 //! Scenario files.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use rooflut_error::{Error, Kind, hint, key, misspelt, not_json};
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Number, Value, json};
 use toml::Spanned;
-use toml::de::{DeInteger, DeTable, DeValue};
+use toml::de::{DeTable, DeValue};
 
 use crate::fields::fields;
 use crate::fleet;
-use crate::list::FileList;
+use crate::list::{FileList, json};
 use crate::names::{aliased, meant_by};
 use crate::output::Output;
 use crate::rules::Given;
 use crate::scenario::{Scenario, Server, Target, Workload};
-use crate::text::{line_at, one_line, shown, text_of, toml_error};
+use crate::text::{in_order, line_at, one_line, shown, text_of, toml_error};
 use crate::value::shortened;
 
 /// A scenario file: TOML with a key for every field of [`Scenario`].
@@ -46,10 +44,6 @@ pub struct ScenarioFile {
 struct FileKey {
     name: &'static str,
     line: u64,
-    /// Bytes of name and value.
-    span: Range<usize>,
-    /// The first byte of the value.
-    value: usize,
 }
 
 impl ScenarioFile {
@@ -78,10 +72,10 @@ impl ScenarioFile {
     pub fn read_with_lists(bytes: &[u8]) -> Result<(ScenarioFile, Vec<FileList>), Error> {
         let text = text_of(bytes)?;
         let table = DeTable::parse(text).map_err(|error| toml_error(text, &error))?;
-        let mut reader = Reader { text, sections: DeTable::new(), keys: Vec::new(), lists: Vec::new() };
-        reader.section("", with_fleet(table.into_inner()))?;
-        reader.keys.sort_by_key(|key| key.span.start);
-        let scenario = reader.scenario()?;
+        let mut reader = Reader { text, sections: Map::new(), keys: Vec::new(), lists: Vec::new() };
+        reader.section("", &with_fleet(table.into_inner()))?;
+        reader.keys.sort_by_key(|key| key.line);
+        let scenario = Scenario::try_from_sections(reader.sections).map_err(not_json)?;
         let (keys, lists) = (reader.keys, reader.lists);
         for list in &lists {
             if let Some(key) = keys.iter().find(|key| key.name == list.key) {
@@ -146,7 +140,7 @@ impl ScenarioFile {
     /// Values that JSON does not have.
     pub fn overlaid(mut self, given: &Scenario) -> Result<(Scenario, Vec<&'static str>), Error> {
         let replaced = self.remove_replaced(given)?;
-        let scenario = overlaid(&self.scenario, given).map_err(not_json)?;
+        let scenario = self.scenario.under(given)?;
         Ok((scenario, replaced))
     }
 }
@@ -159,117 +153,81 @@ impl Scenario {
     /// Values that JSON does not have.
     pub fn overlaid(self, given: &Scenario) -> Result<(Scenario, Vec<String>), Error> {
         let (scenario, replaced) = kept(&self, given)?;
-        Ok((overlaid(&scenario, given).map_err(not_json)?, replaced))
+        Ok((scenario.under(given)?, replaced))
     }
 }
 
 /// Returns a scenario without the keys that `given` replaces, and these.
 fn kept(scenario: &Scenario, given: &Scenario) -> Result<(Scenario, Vec<String>), Error> {
     let replaced = Given::of(scenario)?.replaced_by(&Given::of(given)?);
-    let kept = without(scenario, |name| replaced.iter().any(|key| key == name)).map_err(not_json)?;
+    let kept = scenario.without(|name| replaced.iter().any(|key| key == name))?;
     Ok((kept, replaced))
-}
-
-/// Returns a scenario without some of its keys.
-pub(crate) fn without(scenario: &Scenario, is_removed: impl Fn(&str) -> bool) -> serde_json::Result<Scenario> {
-    let mut value = serde_json::to_value(scenario)?;
-    let sections = value.as_object_mut().into_iter().flatten();
-    for keys in sections.filter_map(|(_, keys)| keys.as_object_mut()) {
-        keys.retain(|key, _| !is_removed(key));
-    }
-    serde_json::from_value(value)
-}
-
-/// Returns a scenario with the keys that `given` has in place of its own.
-fn overlaid(scenario: &Scenario, given: &Scenario) -> serde_json::Result<Scenario> {
-    let mut value = serde_json::to_value(scenario)?;
-    let given = serde_json::to_value(given)?;
-    for (section, keys) in given.as_object().into_iter().flatten() {
-        let Some(own) = value.get_mut(section).and_then(Value::as_object_mut) else {
-            continue;
-        };
-        let keys = keys.as_object().into_iter().flatten();
-        let given = keys.filter(|(_, value)| !value.is_null());
-        own.extend(given.map(|(key, value)| (key.clone(), value.clone())));
-    }
-    serde_json::from_value(value)
 }
 
 /// A file that is being read.
 struct Reader<'t> {
     text: &'t str,
     /// The sections of a [`Scenario`].
-    sections: DeTable<'t>,
+    sections: Map<String, Value>,
     keys: Vec<FileKey>,
     lists: Vec<FileList>,
 }
 
-impl<'t> Reader<'t> {
-    /// Adds the keys of a table under their names in [`Scenario`], in the order of the file.
-    fn section(&mut self, section: &'static str, table: DeTable<'t>) -> Result<(), Error> {
-        let mut items: Vec<_> = table.into_iter().collect();
-        items.sort_by_key(|(name, _)| name.span().start);
-        let mut keys = DeTable::new();
-        for (name, value) in items {
+impl Reader<'_> {
+    /// Adds the keys of a table under their names in [`Scenario`].
+    fn section(&mut self, section: &'static str, table: &DeTable<'_>) -> Result<(), Error> {
+        for (name, value) in in_order(table) {
             let line = line_at(self.text, name.span().start);
             let mut named = NAMED.into_iter().filter(|_| section.is_empty());
             let table = named.find(|table| *table == name.get_ref());
-            if let (true, SWEEP, DeValue::Table(lists)) = (section.is_empty(), name.get_ref().as_ref(), value.get_ref())
-            {
-                self.lists = FileList::all(self.text, lists)?;
-                continue;
-            }
-            let (start, value_start) = (name.span().start, value.span().start);
-            let span = start..value.span().end;
             match (table, value.get_ref()) {
-                (Some(table), DeValue::Table(keys)) => self.section(table, keys.clone())?,
+                (Some(table), DeValue::Table(keys)) => self.section(table, keys)?,
                 (Some(key), _) => {
-                    let found = shown(self.text.get(value_start..span.end));
+                    let found = shown(self.text.get(value.span()));
                     let text = format!("{key}: expected the table [{key}]; correct {found}");
                     return Err(Error::new(Kind::Value, text).at_line(line));
                 }
+                (None, DeValue::Table(lists)) if section.is_empty() && name.get_ref() == SWEEP => {
+                    self.lists = FileList::all(self.text, lists)?;
+                }
                 (None, other) => {
                     let key = find(section, name.get_ref(), other.is_table()).map_err(|error| error.at_line(line))?;
-                    let name = Spanned::new(name.span(), Cow::Borrowed(key));
-                    if let Some((first, _)) = keys.get_key_value(&name) {
-                        let first = line_at(self.text, first.span().start);
-                        return Err(twice(key, first).at_line(line));
-                    }
-                    let text = self.text.get(value.span()).unwrap_or_default();
-                    let value = match value.get_ref() {
-                        // TOML has no larger numbers; the key says what is too large for it.
-                        DeValue::Integer(number) if is_large(number) => {
-                            Spanned::new(value.span(), DeValue::String(Cow::Borrowed(text)))
-                        }
-                        _ if PARTS.contains(&key) => fleet::as_texts(self.text, key, value)?,
-                        _ => value,
-                    };
-                    keys.insert(name, value);
-                    self.keys.push(FileKey { name: key, line, span, value: value_start });
+                    self.add(section, FileKey { name: key, line }, value)?;
                 }
             }
         }
-        let field = if section.is_empty() { "target" } else { section };
-        let whole = 0..self.text.len();
-        let keys = Spanned::new(whole.clone(), DeValue::Table(keys));
-        let field = Spanned::new(whole, Cow::Borrowed(field));
-        self.sections.insert(field, keys);
         Ok(())
     }
 
-    fn scenario(&self) -> Result<Scenario, Error> {
-        let table = Spanned::new(0..self.text.len(), self.sections.clone());
-        let read = Scenario::deserialize(toml::de::Deserializer::from(table));
-        read.map_err(|error| {
-            let start = error.span().map_or(0, |span| span.start);
-            let wrong = self.keys.iter().find(|key| key.span.contains(&start));
-            let Some(FileKey { name, line, span, value }) = wrong else {
-                return toml_error(self.text, &error);
-            };
-            let (expected, found) = (one_line(error.message()), shown(self.text.get(*value..span.end)));
-            Error::new(Kind::Value, format!("{}: {expected}; correct {found}", key(name))).at_line(*line)
-        })
+    /// Adds a key, whose value can be read.
+    fn add(&mut self, section: &str, key: FileKey, value: &Spanned<DeValue<'_>>) -> Result<(), Error> {
+        let FileKey { name, line } = key;
+        if let Some(first) = self.keys.iter().find(|first| first.name == name) {
+            return Err(twice(name, first.line).at_line(line));
+        }
+        let texts = if PARTS.contains(&name) { fleet::as_texts(self.text, name, value)? } else { None };
+        // No key has a table or a date, which are read as an object here.
+        let json = texts.or_else(|| json(value.get_ref(), &number)).unwrap_or(Value::Object(Map::new()));
+        let section = if section.is_empty() { "target" } else { section };
+        let alone = Map::from_iter([(section.to_owned(), json!({ name: json.clone() }))]);
+        if let Err(error) = Scenario::try_from_sections(alone) {
+            let (expected, found) = (one_line(&error.to_string()), shown(self.text.get(value.span())));
+            return Err(
+                Error::new(Kind::Value, format!("{}: {expected}; correct {found}", self::key(name))).at_line(line)
+            );
+        }
+        let keys = self.sections.entry(section).or_insert_with(|| Value::Object(Map::new()));
+        keys.as_object_mut().map(|keys| keys.insert(name.to_owned(), json));
+        self.keys.push(key);
+        Ok(())
     }
+}
+
+/// Returns a number of TOML as JSON: one that JSON does not have as its text, so that its key says what is wrong with it.
+fn number(digits: &str) -> Value {
+    let whole = digits.parse::<i64>().ok().map(Number::from);
+    let number = whole.or_else(|| digits.parse().ok().and_then(Number::from_f64));
+    number.map_or_else(|| digits.into(), Value::Number)
 }
 
 /// A key that is given twice.
@@ -362,20 +320,16 @@ fn find(section: &'static str, found: &str, is_table: bool) -> Result<&'static s
     }
 }
 
-fn is_large(number: &DeInteger<'_>) -> bool {
-    i64::from_str_radix(number.as_str(), number.radix()).is_err()
-}
-
 impl Scenario {
     /// Returns the scenario as a scenario file.
     ///
     /// # Errors
     /// Values that JSON does not have.
     pub fn to_toml(&self) -> Result<String, Error> {
-        let value = serde_json::to_value(self).map_err(not_json)?;
+        let sections = self.sections()?;
         let mut text = String::new();
         for table in ["target", "workload", "server", "output"] {
-            let keys = value.get(table).and_then(Value::as_object).into_iter().flatten();
+            let keys = sections.get(table).and_then(Value::as_object).into_iter().flatten();
             let lines: String =
                 keys.filter(|(_, value)| !value.is_null()).map(|(key, value)| format!("{key} = {value}\n")).collect();
             if !lines.is_empty() {

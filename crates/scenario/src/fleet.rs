@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use rooflut_error::{Error, Kind, Whole, key, reading};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::number::{invalid, whole};
 use crate::part::{self, Part, PartSetting};
-use crate::text::{line_at, read_table, shown};
+use crate::text::{in_order, line_at, read_table, shown};
 use crate::value::shortened;
 
 /// The key of a fleet's entries.
@@ -141,9 +142,7 @@ fn entries_of(text: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<Entry>, Er
 
 /// Returns the settings of a table as texts, in the order of the file.
 pub(crate) fn settings_of<'t>(text: &str, table: &'t DeTable<'_>) -> Vec<(&'t str, String)> {
-    let mut items: Vec<_> = table.iter().collect();
-    items.sort_by_key(|(name, _)| name.span().start);
-    let items = items.into_iter().map(|(name, value)| {
+    let items = in_order(table).into_iter().map(|(name, value)| {
         let value = match value.get_ref() {
             DeValue::String(text) => text.to_string(),
             _ => text.get(value.span()).unwrap_or_default().to_owned(),
@@ -153,35 +152,29 @@ pub(crate) fn settings_of<'t>(text: &str, table: &'t DeTable<'_>) -> Vec<(&'t st
     items.collect()
 }
 
-/// Returns `[[fleet]]` tables, or a table of settings, as lists of texts such as `tp=2`, which serde reads.
+/// Returns `[[fleet]]` tables, or a table of settings, as lists of texts such as `tp=2`, which serde reads; `None` for
+/// another value of the key `name`.
 ///
 /// # Errors
 /// An error with its line for tables that are no fleet, and for settings that servers do not have.
-pub(crate) fn as_texts<'t>(text: &str, name: &str, value: Spanned<DeValue<'t>>) -> Result<Spanned<DeValue<'t>>, Error> {
-    let span = value.span();
-    let list = |values: &mut dyn Iterator<Item = DeValue<'t>>| {
-        DeValue::Array(values.map(|value| Spanned::new(span.clone(), value)).collect())
-    };
+pub(crate) fn as_texts(text: &str, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Option<Value>, Error> {
+    let line = line_at(text, value.span().start);
     let texts = |part: &Part, replicas: Option<u32>| {
         let replicas = replicas.map(|replicas| format!("{REPLICAS}={replicas}"));
-        let texts = part.settings().iter().map(PartSetting::to_string).chain(replicas);
-        list(&mut texts.map(|text| DeValue::String(text.into())))
+        part.settings().iter().map(PartSetting::to_string).chain(replicas).collect::<Value>()
     };
-    let value = match value.get_ref() {
+    Ok(Some(match value.get_ref() {
         _ if name == FLEET => {
-            let line = line_at(text, span.start);
-            let fleet = entries_of(text, &value).and_then(Fleet::try_new).map_err(|error| error.at_line(line))?;
-            list(&mut fleet.entries.iter().map(|entry| texts(&entry.part, Some(entry.replicas))))
+            let fleet = entries_of(text, value).and_then(Fleet::try_new).map_err(|error| error.at_line(line))?;
+            fleet.entries.iter().map(|entry| texts(&entry.part, Some(entry.replicas))).collect()
         }
         DeValue::Table(table) => {
             let settings = settings_of(text, table).into_iter().map(|(name, value)| PartSetting::try_new(name, &value));
             let part = settings.collect::<Result<_, _>>().and_then(Part::try_new);
-            let line = line_at(text, span.start);
             texts(&part.map_err(|error| error.map(|text| format!("{}: {text}", key(name))).at_line(line))?, None)
         }
-        _ => return Ok(value),
-    };
-    Ok(Spanned::new(span, value))
+        _ => return Ok(None),
+    }))
 }
 
 impl Serialize for Fleet {

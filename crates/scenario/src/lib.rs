@@ -43,6 +43,7 @@ mod rules;
 mod run;
 mod sample;
 mod scenario;
+mod sections;
 mod servers;
 mod share;
 mod simulate;

@@ -4,7 +4,7 @@ use rooflut_error::{Error, Kind};
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use crate::text::line_at;
+use crate::text::{in_order, line_at};
 use crate::value::shortened;
 
 /// A key of the table `[sweep]`.
@@ -22,11 +22,9 @@ pub struct FileList {
 impl FileList {
     /// Returns the lists of a table, in the order of the file.
     pub(crate) fn all(text: &str, table: &DeTable<'_>) -> Result<Vec<FileList>, Error> {
-        let mut items: Vec<_> = table.iter().collect();
-        items.sort_by_key(|(name, _)| name.span().start);
-        let lists = items.into_iter().map(|(name, value)| {
+        let lists = in_order(table).into_iter().map(|(name, value)| {
             let line = line_at(text, name.span().start);
-            let value = json(value.get_ref()).ok_or_else(|| {
+            let value = json(value.get_ref(), &|digits| digits.into()).ok_or_else(|| {
                 let found = shortened(name.get_ref());
                 let expected = "expected a list of numbers and texts, or a text such as \"1..40:2\"";
                 Error::new(Kind::Value, format!("{found}: {expected}; correct it")).at_line(line)
@@ -38,19 +36,18 @@ impl FileList {
     }
 }
 
-/// Returns a value as JSON; `None` for tables and dates.
-fn json(value: &DeValue<'_>) -> Option<Value> {
+/// Returns a value as JSON, with `number` of the digits of each number; `None` for tables and dates.
+pub(crate) fn json(value: &DeValue<'_>, number: &dyn Fn(&str) -> Value) -> Option<Value> {
     Some(match value {
         DeValue::String(text) => text.as_ref().into(),
-        DeValue::Integer(number) if number.radix() != 10 => {
-            let number = i64::from_str_radix(number.as_str(), number.radix()).ok()?;
-            number.to_string().into()
+        DeValue::Integer(digits) if digits.radix() != 10 => {
+            number(&i64::from_str_radix(digits.as_str(), digits.radix()).ok()?.to_string())
         }
-        DeValue::Integer(number) => number.as_str().into(),
-        DeValue::Float(number) => number.as_str().into(),
+        DeValue::Integer(digits) => number(digits.as_str()),
+        DeValue::Float(digits) => number(digits.as_str()),
         DeValue::Boolean(switch) => (*switch).into(),
         DeValue::Array(values) => {
-            let values = values.iter().map(|value| json(value.get_ref()));
+            let values = values.iter().map(|value| json(value.get_ref(), number));
             Value::Array(values.collect::<Option<_>>()?)
         }
         DeValue::Datetime(_) | DeValue::Table(_) => return None,

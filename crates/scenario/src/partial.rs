@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use rooflut_error::{Error, not_json};
+use rooflut_error::Error;
 use serde_json::{Map, Value};
 
 use crate::data_sheet::names_file;
-use crate::file::{table_of, without};
+use crate::file::table_of;
 use crate::fleet::Fleet;
 use crate::number::invalid;
 use crate::part::{KEYS, Part, PartSetting, as_setting};
@@ -18,10 +18,9 @@ impl Part {
     /// # Errors
     /// Values that JSON does not have.
     pub(crate) fn of(scenario: &Scenario) -> Result<Part, Error> {
-        let [target, server] = [serde_json::to_value(&scenario.target), serde_json::to_value(&scenario.server)];
-        let (target, server) = (target.map_err(not_json)?, server.map_err(not_json)?);
+        let sections = scenario.sections()?;
         let settings = KEYS.into_iter().filter_map(|key| {
-            let value = match target.get(key).or_else(|| server.get(key))? {
+            let value = match sections.get("target")?.get(key).or_else(|| sections.get("server")?.get(key))? {
                 Value::Null => return None,
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
@@ -47,8 +46,7 @@ impl Part {
             let keys = sections.entry(section).or_insert_with(|| Map::new().into());
             keys.as_object_mut().into_iter().for_each(|keys| drop(keys.insert((*key).to_owned(), value.clone())));
         }
-        let scenario: Result<Scenario, _> = serde_json::from_value(sections.into());
-        let scenario = scenario.map_err(|error| match self.0.as_slice() {
+        let scenario = Scenario::try_from_sections(sections).map_err(|error| match self.0.as_slice() {
             [PartSetting { key, value }] => invalid(format!("{key}: {error}, found {value:?}")),
             _ => invalid(error.to_string()),
         })?;
@@ -84,5 +82,5 @@ impl Server {
 
 /// Returns a scenario without the keys that parts have.
 pub(crate) fn without_keys(scenario: &Scenario) -> Result<Scenario, Error> {
-    without(scenario, |key| KEYS.contains(&key)).map_err(not_json)
+    scenario.without(|key| KEYS.contains(&key))
 }

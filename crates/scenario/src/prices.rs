@@ -6,10 +6,10 @@ use rooflut::hardware::gpus;
 use rooflut_error::{Error, Kind, hint, key, misspelt, nearest, value};
 use rooflut_report::Price;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 use crate::gpu_price::{GpuPrice, USD};
-use crate::text::{line_at, read_table, shown};
+use crate::text::{in_order, line_at, read_table, shown};
 use crate::value::shortened;
 
 /// The prices of a file that ships with this crate: on-demand list prices of a public cloud.
@@ -209,13 +209,6 @@ fn days(year: u32, month: u32) -> u32 {
         4 | 6 | 9 | 11 => 30,
         _ => 31,
     }
-}
-
-/// Returns the entries of a table in the order of the file.
-fn in_order<'t, 'd>(table: &'t DeTable<'d>) -> Vec<(&'t Spanned<std::borrow::Cow<'d, str>>, &'t Spanned<DeValue<'d>>)> {
-    let mut entries: Vec<_> = table.iter().collect();
-    entries.sort_by_key(|(name, _)| name.span().start);
-    entries
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rooflut_error::{Error, conflict, missing, no_effect, not_json, split};
+use rooflut_error::{Error, conflict, missing, no_effect, split};
 use serde_json::Value;
 
 use crate::data_sheet::names_file;
@@ -149,10 +149,8 @@ pub(crate) struct Given(BTreeMap<String, Value>);
 
 impl Given {
     pub(crate) fn of(scenario: &Scenario) -> Result<Given, Error> {
-        let sections = serde_json::to_value(scenario);
-        let sections = sections.map_err(not_json)?;
-        let sections = sections.as_object().into_iter().flatten();
-        let keys = sections.filter_map(|(_, keys)| keys.as_object()).flatten();
+        let sections = scenario.sections()?;
+        let keys = sections.values().filter_map(Value::as_object).flatten();
         let given = keys.filter(|(_, value)| !value.is_null());
         let given = given.map(|(key, value)| (key.clone(), value.clone()));
         Ok(Given(given.collect()))

@@ -2,7 +2,7 @@
 
 use rooflut_error::{Error, Kind, not_text};
 use toml::Spanned;
-use toml::de::DeTable;
+use toml::de::{DeString, DeTable, DeValue};
 
 use crate::value::shortened;
 
@@ -48,6 +48,13 @@ pub(crate) fn read_table(bytes: &[u8]) -> Result<(&str, Spanned<DeTable<'_>>), E
     let table = DeTable::parse(text);
     let table = table.map_err(|error| toml_error(text, &error).map(|text| format!("{text}; correct it")))?;
     Ok((text, table))
+}
+
+/// Returns the entries of a table in the order of the file.
+pub(crate) fn in_order<'t, 'd>(table: &'t DeTable<'d>) -> Vec<(&'t Spanned<DeString<'d>>, &'t Spanned<DeValue<'d>>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(name, _)| name.span().start);
+    entries
 }
 
 /// Text that is not TOML.

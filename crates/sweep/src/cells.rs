@@ -36,7 +36,7 @@ pub(crate) fn read_line(csv: &mut impl BufRead, file: &str, number: u64) -> Resu
 /// Whether columns are those of a sweep.
 pub(crate) fn is_sweep(columns: &[Named]) -> bool {
     let mut names = columns.iter().map(|(name, _)| name.as_str());
-    [names.next(), names.next(), names.last()] == ["index", "grid", CHECKSUM].map(Some)
+    [names.next(), names.next(), names.next_back()] == ["index", "grid", CHECKSUM].map(Some)
 }
 
 /// Checks that a row of these columns is as it was written.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::axis::{Axis, wrong};
 use crate::fnv::Fnv;
-use crate::keys::{canonical, cell, section, sections};
+use crate::keys::{canonical, cell, section};
 
 /// A scenario, and lists of values for some of its keys. A point of the grid is the scenario with one value of each.
 ///
@@ -107,7 +107,7 @@ impl Grid {
         base.output.price = output.price;
         base.output.strict = output.strict;
         base.output.interval = output.interval;
-        let mut sections = sections(&base)?;
+        let mut sections = base.sections()?;
         for axis in &fixed {
             set(&mut sections, axis, axis.values().first());
         }
@@ -282,8 +282,7 @@ fn set(sections: &mut Map<String, Value>, axis: &Axis, value: Option<&Value>) {
 }
 
 fn scenario(sections: Map<String, Value>) -> Result<Scenario, Error> {
-    let scenario = serde_json::from_value(Value::Object(sections));
-    scenario.map_err(not_json)
+    Scenario::try_from_sections(sections).map_err(not_json)
 }
 
 #[cfg(test)]

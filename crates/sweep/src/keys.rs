@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use rooflut_error::{hint, misspelt, not_json};
+use rooflut_error::{hint, misspelt};
 use rooflut_scenario::{Error, Kind, Scenario};
 use serde_json::{Map, Value};
 
@@ -25,7 +25,7 @@ pub const OF_ONE_RUN: [&str; 10] = [
 /// # Errors
 /// No key has this name, or it belongs to the output of a single run.
 pub(crate) fn section(key: &str) -> Result<String, Error> {
-    let sections = sections(&Scenario::default())?;
+    let sections = Scenario::default().sections()?;
     let has_key = |keys: &Value| keys.get(key).is_some() && !OF_ONE_RUN.contains(&key);
     let found = sections.iter().find(|(_, keys)| has_key(keys));
     if let Some((section, _)) = found {
@@ -37,15 +37,6 @@ pub(crate) fn section(key: &str) -> Result<String, Error> {
     Err(Error::new(Kind::UnknownName, format!("unknown key {key:?}{near}; correct or remove it")))
 }
 
-/// Returns a scenario as sections of keys.
-pub(crate) fn sections(scenario: &Scenario) -> Result<Map<String, Value>, Error> {
-    match serde_json::to_value(scenario) {
-        Ok(Value::Object(sections)) => Ok(sections),
-        Ok(_) => Ok(Map::new()),
-        Err(error) => Err(not_json(error)),
-    }
-}
-
 /// Returns the value of a key as the scenario holds it, for a number `1000` for `1e3`.
 ///
 /// # Errors
@@ -53,20 +44,25 @@ pub(crate) fn sections(scenario: &Scenario) -> Result<Map<String, Value>, Error>
 pub(crate) fn canonical(section: &str, key: &str, value: Value) -> Result<Value, String> {
     let keys = Map::from_iter([(key.to_owned(), value)]);
     let sections = Map::from_iter([(section.to_owned(), Value::Object(keys))]);
-    let read: Result<Scenario, _> = serde_json::from_value(Value::Object(sections));
-    let scenario = read.map_err(|error| error.to_string())?;
+    let scenario = Scenario::try_from_sections(sections).map_err(|error| error.to_string())?;
     scenario.check_values().map_err(|wrong| format!("expected {}", wrong.expected))?;
-    let written = serde_json::to_value(&scenario).map_err(|error| error.to_string())?;
+    let written = scenario.sections().map_err(|error| error.to_string())?;
     let value = written.get(section).and_then(|keys| keys.get(key));
     Ok(value.cloned().unwrap_or_default())
 }
 
 /// First characters of texts that a spreadsheet would run, and the mark that keeps it from that.
-const MARKED: [char; 5] = ['=', '+', '-', '@', '\''];
+const MARKED: [char; 5] = ['=', '+', '-', '@', MARK];
+const MARK: char = '\'';
+
+/// Whether a spreadsheet would run a cell.
+pub(crate) fn is_formula(cell: &str) -> bool {
+    cell.starts_with(MARKED) && !cell.starts_with(MARK) && cell.parse::<f64>().is_err()
+}
 
 /// Returns the text of a cell without its mark.
 pub(crate) fn unmarked(cell: &str) -> &str {
-    cell.strip_prefix('\'').unwrap_or(cell)
+    cell.strip_prefix(MARK).unwrap_or(cell)
 }
 
 /// Returns a value as the text of a cell: as JSON has it, text without quotes, nothing for null. Texts that a spreadsheet

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use crate::keys::{cell, unmarked};
+use crate::keys::{cell, is_formula, unmarked};
 
 /// The kind of a column's values. Any value may be null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,10 @@ pub enum Kind {
 impl Kind {
     /// Returns whether a cell of CSV has a value of this kind, or null.
     pub(crate) fn has(self, cell: &str) -> bool {
-        self == Kind::Text || self.value(cell).is_some()
+        match self {
+            Kind::Text => !is_formula(cell),
+            _ => self.value(cell).is_some(),
+        }
     }
 
     /// Returns the values as a message describes them.
@@ -29,7 +32,7 @@ impl Kind {
             Kind::Integer => "a whole number",
             Kind::Number => "a number",
             Kind::Truth => "true or false",
-            Kind::Text => "text",
+            Kind::Text => "text that no spreadsheet runs",
         }
     }
 
@@ -87,7 +90,7 @@ mod tests {
             ),
             (Kind::Number, vec!["0", "-0.25", "1e-7", "3.5e300"], vec!["NaN", "inf", "1e999", "1,0", "1 ", "-"]),
             (Kind::Truth, vec!["true", "false"], vec!["True", "1", "truefalse"]),
-            (Kind::Text, vec!["a", "1", "true"], vec![]),
+            (Kind::Text, vec!["a", "1", "true", "-1.5", "'=a"], vec!["=a", "+a", "-a", "@a"]),
         ] {
             assert!(kind.has(""));
             assert!(cells.iter().all(|cell| kind.has(cell)), "{kind:?}");

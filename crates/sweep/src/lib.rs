@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod axis;
+#[cfg(feature = "parquet")]
+mod bounded;
 mod cells;
 mod checksum;
 mod column;
@@ -24,6 +26,8 @@ mod shard;
 mod sweep;
 
 pub use axis::Axis;
+#[cfg(feature = "parquet")]
+pub use bounded::{BoundedParquet, open_parquet};
 pub use fnv::Fnv;
 pub use grid::Grid;
 pub use keys::OF_ONE_RUN;

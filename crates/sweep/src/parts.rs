@@ -4,18 +4,19 @@ use std::io::{self, Cursor, Read, Write};
 use std::sync::Arc;
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::record::Field;
 use parquet::schema::types::Type;
 use rooflut_error as error;
 use rooflut_scenario::Error;
 use serde_json::Value;
 
+use crate::bounded::open_parquet;
 use crate::cells::is_sweep;
 use crate::checksum;
 use crate::keys::{cell, unmarked};
@@ -38,6 +39,10 @@ pub struct Part {
 impl Part {
     /// Rows of each part but the last.
     pub const ROWS: usize = 1_000;
+    /// Maximum number of columns of a part that is read.
+    const COLUMNS: usize = 1_000;
+    /// Maximum bytes of the texts of a part that is read.
+    const TEXTS: usize = 64 << 20;
 
     /// Creates a part without rows.
     pub fn of(sweep: &Sweep<'_>) -> Part {
@@ -97,8 +102,11 @@ impl Part {
         let refuse = |error: &dyn std::fmt::Display| {
             wrong_row(file, 1, format!("expected a part of a sweep in Parquet: {error}; name another folder"))
         };
-        let reader = SerializedFileReader::new(parquet).map_err(|error| refuse(&error))?;
+        let reader = open_parquet(parquet).map_err(|error| refuse(&error))?;
         let schema = reader.metadata().file_metadata().schema_descr();
+        if schema.num_columns() > Part::COLUMNS || schema.columns().iter().any(|column| column.max_rep_level() > 0) {
+            return Err(refuse(&"it has more than 1000 columns, or lists"));
+        }
         let columns = schema.columns().iter().map(|column| {
             let kind = match column.physical_type() {
                 Physical::INT64 => Kind::Integer,
@@ -114,13 +122,13 @@ impl Part {
             return Err(refuse(&found));
         }
         let mut rows = Vec::new();
-        for row in reader.get_row_iter(None).map_err(|error| refuse(&error))? {
-            let row = row.map_err(|error| refuse(&error))?;
-            let values = row.get_column_iter().map(|(_, field)| value(field));
-            let row = Row { values: values.collect() };
-            let number = rows.len() as u64 + 1;
+        let mut texts = Texts { room: Part::TEXTS };
+        for group in 0..reader.num_row_groups() {
+            let more = texts.group(&reader, group, Part::ROWS - rows.len()).map_err(|error| refuse(&error))?;
+            rows.extend(more);
+        }
+        for (number, row) in (1..).zip(&rows) {
             checksum::check(&row.csv()).map_err(|problem| wrong_row(file, number, format!("{problem}; {REMOVE}")))?;
-            rows.push(row);
         }
         Ok(Part { columns, rows })
     }
@@ -359,12 +367,58 @@ fn fill<T: DataType>(
     column.write_batch(&values, Some(&levels), None).map(drop)
 }
 
-fn value(field: &Field) -> Value {
-    match field {
-        Field::Bool(value) => (*value).into(),
-        Field::Long(value) => (*value).into(),
-        Field::Double(value) => (*value).into(),
-        Field::Str(value) => unmarked(value).into(),
-        _ => Value::Null,
+/// Reads rows whose texts have some room.
+struct Texts {
+    room: usize,
+}
+
+impl Texts {
+    /// Reads a row group of at most `most` rows.
+    fn group(&mut self, file: &dyn FileReader, group: usize, most: usize) -> Result<Vec<Row>, ParquetError> {
+        let group = file.get_row_group(group)?;
+        let count = usize::try_from(group.metadata().num_rows()).unwrap_or(usize::MAX);
+        if count > most {
+            return Err(ParquetError::General(format!("it has more than {} rows", Part::ROWS)));
+        }
+        let mut rows = vec![Row { values: Vec::new() }; count];
+        for column in 0..group.num_columns() {
+            match group.get_column_reader(column)? {
+                ColumnReader::BoolColumnReader(reader) => add(&mut rows, reader, |value| Ok((*value).into()))?,
+                ColumnReader::Int64ColumnReader(reader) => add(&mut rows, reader, |value| Ok((*value).into()))?,
+                ColumnReader::DoubleColumnReader(reader) => add(&mut rows, reader, |value| Ok((*value).into()))?,
+                ColumnReader::ByteArrayColumnReader(reader) => add(&mut rows, reader, |value| self.text(value))?,
+                _ => return Err(ParquetError::General("a column is of another type than those of a sweep".to_owned())),
+            }
+        }
+        Ok(rows)
     }
+
+    fn text(&mut self, bytes: &ByteArray) -> Result<Value, ParquetError> {
+        self.room = self
+            .room
+            .checked_sub(bytes.len())
+            .ok_or_else(|| ParquetError::General(format!("its texts have more than {} MiB", Part::TEXTS >> 20)))?;
+        Ok(unmarked(bytes.as_utf8()?).into())
+    }
+}
+
+/// Adds the values of the next column to rows.
+fn add<T: DataType>(
+    rows: &mut [Row],
+    mut reader: ColumnReaderImpl<T>,
+    mut convert: impl FnMut(&T::T) -> Result<Value, ParquetError>,
+) -> Result<(), ParquetError> {
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    let (read, ..) = reader.read_records(rows.len(), Some(&mut levels), None, &mut values)?;
+    if read < rows.len() {
+        return Err(ParquetError::General(format!("expected {} values in a column, found {read}", rows.len())));
+    }
+    let mut values = values.iter();
+    for (place, row) in rows.iter_mut().enumerate() {
+        // Without levels, there is no null.
+        let is_null = levels.get(place) == Some(&0);
+        let value = (!is_null).then(|| values.next()).flatten();
+        row.values.push(value.map_or(Ok(Value::Null), &mut convert)?);
+    }
+    Ok(())
 }

@@ -1,8 +1,10 @@
 """Bad input is an error that names its cause."""
 
 import json
+import pathlib
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import rooflut
 import rooflut_vllm
 from rooflut_vllm import VllmError
+from rooflut_vllm.fetch import fetch
 from rooflut_vllm.version import Vllm
 
 KEYS = dict(model="llama-3.1-8b", gpu="h100")
@@ -205,3 +208,19 @@ def test_what_cannot_be_fetched(arguments, status, message):
     command = [sys.executable, "-m", "rooflut_vllm", "fetch", *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == status and message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_two_processes_may_fetch_one_version(tmp_path, monkeypatch):
+    def download(command):
+        folder = pathlib.Path(command[command.index("-d") + 1])
+        folder.mkdir()
+        with zipfile.ZipFile(folder / "vllm.whl", "w") as wheel:
+            wheel.writestr("vllm/ours.py", "")
+        # The other one is faster.
+        (tmp_path / "vllm-9.9.9" / "vllm").mkdir(parents=True)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", download)
+    assert fetch("9.9.9", tmp_path) == tmp_path / "vllm-9.9.9"
+    # Nothing of the slower one is left.
+    assert [path.name for path in tmp_path.iterdir()] == ["vllm-9.9.9"]

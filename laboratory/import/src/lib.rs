@@ -78,4 +78,4 @@ pub use layout::{Content, Heads, Layout};
 pub use missing::MissingAnswer;
 pub use report::{FileRead, Finding, LeftOutRows, NotImported, ReasonCount, Report, TableCount};
 pub use set::SetFile;
-pub use table::{Column, MAX_VARIANTS, SourceTable};
+pub use table::{Column, MAX_TABLE_BYTES, MAX_VARIANTS, SourceTable};

@@ -12,6 +12,9 @@ use crate::error::wrong;
 /// Most values of a column that may distinguish ways of measuring; one with more is a measurement itself.
 pub const MAX_VARIANTS: usize = 16;
 
+/// Most bytes that a table takes in memory.
+pub const MAX_TABLE_BYTES: usize = 512 << 20;
+
 /// The columns of one file, all cells as text.
 ///
 /// Text loses no digit: a reader of a binary format writes each number as the shortest text that reads
@@ -38,6 +41,8 @@ struct RowStart {
 #[derive(Debug, Clone, Default)]
 pub struct Column {
     texts: IndexSet<Box<str>>,
+    /// Bytes of all texts, and of what keeps them.
+    text_bytes: usize,
     /// The text of each row, as an index.
     cells: Vec<u32>,
 }
@@ -47,7 +52,10 @@ impl Column {
     pub fn push(&mut self, text: &str) -> u32 {
         let index = match self.texts.get_index_of(text) {
             Some(index) => index,
-            None => self.texts.insert_full(text.into()).0,
+            None => {
+                self.text_bytes += text.len() + Column::PER_TEXT;
+                self.texts.insert_full(text.into()).0
+            }
         };
         // A file of 2^32 texts does not fit into memory.
         let index = u32::try_from(index).unwrap_or(u32::MAX);
@@ -58,6 +66,15 @@ impl Column {
     /// Adds a cell with a text of this column, by its number.
     pub fn push_again(&mut self, index: u32) {
         self.cells.push(index);
+    }
+
+    /// Bytes of an entry of `texts`, and of the room that is left beside it.
+    const PER_TEXT: usize = 128;
+
+    /// Returns about the number of bytes in memory.
+    pub fn bytes(&self) -> usize {
+        // A list that grows has room for as much again.
+        self.text_bytes + 8 * self.cells.len()
     }
 
     /// Returns the number of different texts.
@@ -140,6 +157,9 @@ impl Numbering {
 }
 
 impl SourceTable {
+    /// Bytes of a row, without its cells.
+    pub const ROW_BYTES: usize = size_of::<RowStart>();
+
     /// Reads a CSV. `path` is relative to the imported folder, with `/` between folders.
     ///
     /// The first line is the header, unless it has a number: then the file has no header.

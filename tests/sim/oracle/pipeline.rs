@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::plan::Plan;
 use super::scheduler::Scheduler;
-use super::{Arrivals, Cancel, Run};
+use super::{Arrivals, Cancel, Run, Sequence};
 use rooflut::sim::{Request, SimConfig};
 use rooflut::step::LatencyModel;
 
@@ -21,6 +21,7 @@ pub(crate) fn run(
     config: SimConfig,
     requests: &[Request],
     listed: &[u64],
+    comes: fn(Sequence) -> Sequence,
     cancels: &[Cancel],
 ) -> Run {
     let mut run = Run::of(requests);
@@ -30,7 +31,7 @@ pub(crate) fn run(
     let mut stages_ns: Vec<u64> = Vec::new();
     let (mut now_ns, mut ended_ns) = (0, 0);
     loop {
-        let next_arrival_ns = arrivals.take(&mut run, &mut scheduler, now_ns, |sequence| sequence);
+        let next_arrival_ns = arrivals.take(&mut run, &mut scheduler, now_ns, comes);
         let has_requests = |scheduler: &Scheduler| scheduler.has_requests() || scheduler.queued() > 0;
         let is_busy = |queue: &VecDeque<Batch>| queue.iter().any(|batch| !batch.plan.is_empty());
         if !has_requests(&scheduler) && !is_busy(&queue) {

@@ -14,6 +14,8 @@ pub(crate) struct Linear {
     pub(crate) prefill_token_ns: u64,
     pub(crate) decode_request_ns: u64,
     pub(crate) kv_token_ns: u64,
+    /// Pipeline stages, which take equal parts of a step; 0 is one.
+    pub(crate) stages: u32,
     /// Every batch asked for, in order.
     pub(crate) batches: RefCell<Vec<Batch>>,
 }
@@ -46,6 +48,12 @@ impl LatencyModel for Linear {
             + self.decode_request_ns * batch.decode_requests()
             + self.kv_token_ns * (batch.decode_kv_tokens() - outside);
         Seconds(ns as f64 / 1e9)
+    }
+
+    fn pipeline_times(&self, batch: &StepBatch<'_>, run: &mut dyn FnMut(Seconds)) {
+        let stages = self.stages.max(1);
+        let stage = self.total_time(batch) * (1.0 / f64::from(stages));
+        (0..stages).for_each(|_| run(stage));
     }
 }
 

@@ -1,5 +1,5 @@
 //! `corpus unpack|pack TARGET FOLDER`: the kept inputs of a target as the files that libFuzzer wants, and back. `corpus
-//! try TARGET` tries them.
+//! try TARGET [FOLDER]` tries them, or the files of a folder.
 
 use std::path::Path;
 use std::{env, error::Error, fs};
@@ -14,8 +14,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         corpus::kept(env!("CARGO_MANIFEST_DIR"), target).iter().for_each(|input| rooflut_fuzz::target(target, input));
         return Ok(());
     }
+    let read = |folder: &Path| fs::read_dir(folder)?.map(|file| fs::read(file?.path())).collect::<Result<Vec<_>, _>>();
     let [action, target, folder] = arguments.as_slice() else {
-        return Err("usage: corpus unpack|pack TARGET FOLDER, corpus try TARGET".into());
+        return Err("usage: corpus unpack|pack TARGET FOLDER, corpus try TARGET [FOLDER]".into());
     };
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("corpus/{target}.txt"));
     let folder = Path::new(folder);
@@ -28,11 +29,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                 fs::write(folder.join(format!("kept-{index}")), input)?;
             }
         }
-        "pack" => {
-            let files = fs::read_dir(folder)?.map(|file| fs::read(file?.path()));
-            fs::write(kept, corpus::pack(files.collect::<Result<_, _>>()?))?;
-        }
-        other => return Err(format!("{other}: expected unpack or pack").into()),
+        "pack" => fs::write(kept, corpus::pack(read(folder)?))?,
+        "try" => read(folder)?.iter().for_each(|input| rooflut_fuzz::target(target, input)),
+        other => return Err(format!("{other}: expected unpack, pack or try").into()),
     }
     Ok(())
 }

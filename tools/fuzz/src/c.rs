@@ -1,5 +1,8 @@
 //! Calls of the C interface, as a program may make them: any order, any handle, null pointers, results of any size.
 
+#[path = "c/searches.rs"]
+mod searches;
+
 use std::fmt::Debug;
 use std::ptr::{null, null_mut};
 
@@ -27,11 +30,13 @@ const SCENARIOS: [&str; 6] = [
 struct Caller<'b> {
     bytes: &'b [u8],
     handles: Vec<Handle>,
+    /// Whether it has searched: that takes long.
+    has_searched: bool,
 }
 
 /// Makes the calls of an input, and frees all objects.
 pub(super) fn calls(bytes: &[u8]) {
-    let mut caller = Caller { bytes, handles: Vec::new() };
+    let mut caller = Caller { bytes, handles: Vec::new(), has_searched: false };
     while !caller.bytes.is_empty() {
         caller.call();
     }
@@ -112,7 +117,11 @@ impl Caller<'_> {
         let handle = self.handle();
         // SAFETY: see above.
         unsafe {
-            match self.byte() % 24 {
+            let call = self.byte();
+            if let Some(call) = call.checked_sub(24 * 10) {
+                return self.other(call);
+            }
+            match call % 24 {
                 0 => self.free(handle),
                 1 => {
                     let name = self.text(&NAMES);
@@ -191,15 +200,10 @@ impl Caller<'_> {
         self.object(|out, error| unsafe { c::rooflut_model_read(&raw const files, out, error) });
     }
 
-    unsafe fn scenario(&mut self, handle: Handle) {
-        let toml = self.text(&SCENARIOS);
-        let mut source = c::ScenarioSource {
-            toml: toml.as_ptr().cast(),
-            toml_length: toml.len(),
-            model: 0,
-            draft_model: 0,
-            tables: 0,
-        };
+    /// A scenario of `toml`, some with `handle` as an object of it.
+    fn source(&mut self, toml: &[u8], handle: Handle) -> c::ScenarioSource {
+        let (toml, toml_length) = (toml.as_ptr().cast(), toml.len());
+        let mut source = c::ScenarioSource { toml, toml_length, model: 0, draft_model: 0, tables: 0 };
         match self.byte() % 8 {
             0 => source.model = handle,
             1 => source.tables = handle,
@@ -207,6 +211,12 @@ impl Caller<'_> {
             3 => (source.model, source.tables) = (handle, self.handle()),
             _ => (),
         }
+        source
+    }
+
+    unsafe fn scenario(&mut self, handle: Handle) {
+        let toml = self.text(&SCENARIOS);
+        let source = self.source(&toml, handle);
         // SAFETY: see above.
         self.object(|out, error| unsafe { c::rooflut_scenario_new(&raw const source, out, error) });
     }

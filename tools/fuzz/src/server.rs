@@ -1,12 +1,13 @@
 //! Calls of a server that is driven from outside, against the plain engine.
 
-use proptest::strategy::{Strategy, ValueTree};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use rooflut::sim::{Request, RequestId, ServerError, SimConfig};
+use rooflut::sim::{Content, Request, RequestId, Role, ServerError, SimConfig};
 
 use super::driven::Driven;
-use crate::oracle;
-use crate::support::Linear;
+use crate::oracle::{self, Cancel, Run, Sequence};
+use crate::support::{Linear, Seen};
 use crate::workloads::{IDS, requests, servers};
 
 /// Bytes that choose the server and its requests.
@@ -20,30 +21,104 @@ pub(super) fn calls(bytes: &[u8]) {
     seed[..first.len()].copy_from_slice(first);
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-    let (config, requests) = (servers(), requests()).new_tree(&mut runner).unwrap().current();
-    drive(config, &requests, calls);
+    let drawn = (servers(), requests(), kinds()).new_tree(&mut runner).unwrap().current();
+    let (config, mut requests, (stages, sleeps, role)) = drawn;
+    // States of layers are not transferred.
+    let role = if config.kv_groups.states > 0 { Role::Whole } else { role };
+    let mut config = config.with_role(role).with_pipeline_parallel_size(stages);
+    let comes = if role == Role::Decode { Sequence::with_kv } else { |sequence| sequence };
+    if stages > 1 || role != Role::Whole {
+        config.speculation = None;
+    }
+    if stages > 1 {
+        config.rules.empty_schedule_sleep_ns *= u64::from(sleeps);
+    }
+    if role == Role::Decode {
+        config = decode(config);
+        // The prompt comes with its KV entries.
+        for request in &mut requests {
+            request.cached_prompt_tokens = 0;
+            if matches!(request.content, Content::TraceBlocks { .. }) {
+                request.content = Content::Unique;
+            }
+        }
+    }
+    drive(config, &requests, comes, calls);
 }
 
-fn drive(config: SimConfig, requests: &[Request], calls: &[u8]) {
-    let model = Linear::mixed();
+/// The plain engine knows decode servers of one group of layers and of the rules of one version.
+fn decode(given: SimConfig) -> SimConfig {
+    let mut config = SimConfig::new(given.max_model_len, given.kv_blocks.max(18)).with_role(Role::Decode);
+    (config.max_num_seqs, config.max_num_batched_tokens) = (given.max_num_seqs, given.max_num_batched_tokens);
+    (config.policy, config.rules.scheduling) = (given.policy, given.rules.scheduling);
+    config.pipeline_parallel_size = given.pipeline_parallel_size;
+    config.rules.empty_schedule_sleep_ns = given.rules.empty_schedule_sleep_ns;
+    config
+}
+
+/// Pipeline stages, whether the engine sleeps when it has nothing to do, and the role of the server.
+fn kinds() -> impl Strategy<Value = (u32, bool, Role)> {
+    let stages = prop_oneof![2 => Just(1_u32), 1 => 2..6_u32];
+    let role = prop_oneof![2 => Just(Role::Whole), 1 => Just(Role::Prefill), 1 => Just(Role::Decode)];
+    (stages, any::<bool>(), role)
+}
+
+/// Asserts that what a server says of itself holds together.
+fn check(driven: &Driven<'_>, pushed: usize) {
+    let (server, config) = (&driven.server, driven.server.config());
+    let over = driven.records.iter().flatten().count();
+    assert!(server.arriving() + server.waiting() + server.running() >= pushed - over);
+    assert!(server.running() <= config.max_num_seqs as usize && server.kv_blocks_used() <= server.kv_blocks());
+    assert!(server.kv_blocks() == config.kv_blocks && server.model().stages == config.pipeline_parallel_size);
+    assert!(!server.is_idle() || server.outstanding_tokens() == 0);
+}
+
+/// The state in which a request reaches the engine.
+type Comes = fn(Sequence) -> Sequence;
+
+/// What the plain engine says of all requests.
+fn expected(naive: &Linear, config: SimConfig, requests: &[Request], comes: Comes, cancels: &[Cancel]) -> Run {
+    if config.pipeline_parallel_size > 1 {
+        oracle::pipeline::run(naive, config, requests, &IDS, comes, cancels)
+    } else {
+        oracle::run(naive, config, requests, &IDS, comes, cancels)
+    }
+}
+
+fn drive(config: SimConfig, requests: &[Request], comes: Comes, calls: &[u8]) {
+    let model = || Linear { stages: config.pipeline_parallel_size, ..Linear::mixed() };
+    let (model, naive) = (model(), model());
     let mut driven = Driven::new(&model, config, requests.len());
     let mut coming = requests.iter().filter(|request| config.check(request).is_ok());
     let (mut pushed, mut cancels) = (Vec::new(), Vec::new());
+    // A batch of a pipeline may end when the engine wakes, and has been scheduled then.
+    let mut after_step_ns = 0;
     for call in calls.chunks_exact(2) {
+        check(&driven, pushed.len());
         let now_ns = driven.server.now_ns();
         let by_ns = u64::from(call[1] & 15) << (call[1] >> 4);
         match call[0] % 12 {
             // The next request arrives so long after the clock.
             0..=3 => {
                 if let Some(request) = coming.next() {
-                    let request = request.at_ns(now_ns + by_ns);
+                    let request = request.at_ns(after_step_ns.max(now_ns + by_ns));
                     driven.push(request).unwrap();
                     pushed.push(request);
                 }
             }
-            4 | 5 => driven.advance(now_ns + by_ns),
+            4 => driven.advance(now_ns + by_ns),
+            5 => {
+                driven.server.advance_observed(now_ns + by_ns, &mut Seen::default()).unwrap();
+                driven.drain();
+            }
             6 | 7 => driven.advance(driven.server.next_event_ns().unwrap_or(now_ns)),
-            8 => driven.step(),
+            8 => {
+                driven.step();
+                if config.pipeline_parallel_size > 1 {
+                    after_step_ns = driven.server.now_ns() + 1;
+                }
+            }
+            9 if now_ns < after_step_ns => (),
             9 => {
                 let index = usize::from(call[1]);
                 let id = RequestId::new(index);
@@ -73,8 +148,7 @@ fn drive(config: SimConfig, requests: &[Request], calls: &[u8]) {
         driven.advance(next_ns);
     }
     assert!(driven.server.is_idle());
-    let naive = Linear::mixed();
-    let expected = oracle::run(&naive, config, &pushed, &IDS, |sequence| sequence, &cancels);
+    let expected = expected(&naive, config, &pushed, comes, &cancels);
     let outcomes: Vec<_> = driven.records.iter().flatten().map(|record| record.outcome).collect();
     assert_eq!(outcomes, expected.outcomes);
     let totals = driven.server.totals();

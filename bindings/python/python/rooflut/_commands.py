@@ -84,8 +84,9 @@ def sweep(
     """Runs a grid of deployments and loads in parallel and returns a row for each, in the order of the grid.
 
     ``sweep(model="llama-3.1-8b", gpu=["h100", "h200"], tp=[1, 2], rate="4..20:4")`` has 20 rows; the last argument
-    varies fastest. ``scenario`` is the path of a file that may have lists in a table ``[sweep]``, ``shard="2/8"`` runs
-    a part of the grid. A deployment that cannot be run is a row with an error.
+    varies fastest. ``scenario`` is the path of a file that may have lists in a table ``[sweep]``; with ``untrusted=True`` it
+    may name nothing outside of its own folder. ``shard="2/8"`` runs a part of the grid. A deployment that cannot be run is
+    a row with an error.
 
     ``out`` writes each row to a CSV file, or to a folder ``NAME.parquet``, as soon as it is known; ``resume`` goes on
     with the output of a sweep that was interrupted. ``threads`` is the number of threads, by default that of the CPUs
@@ -100,9 +101,12 @@ def sweep(
     return Sweep(_rooflut.sweep_csv(out))
 
 
-def compare(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Answer:
-    """Compares two scenarios or reports, given as paths: what differs, and the terms of the differences."""
-    return _shown("compare", [os.fspath(a), os.fspath(b)], {})
+def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, untrusted: bool = False) -> Answer:
+    """Compares two scenarios or reports, given as paths: what differs, and the terms of the differences.
+
+    With ``untrusted``, a scenario that names anything outside of its own folder is refused.
+    """
+    return _shown("compare", [os.fspath(a), os.fspath(b)], {"untrusted": untrusted})
 
 
 def _json(command: str, operands: list[str], flags: dict[str, Flag]) -> Any:
@@ -140,5 +144,8 @@ def _flag(name: str, value: Flag) -> list[str]:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     text = str(value).lower() if isinstance(value, bool) else str(value)
+    # The only flag here that takes no value.
+    if name == "untrusted" and isinstance(value, bool):
+        return ["--untrusted"] if value else []
     # As one argument: a value may begin with a dash.
     return [f"--{name.replace('_', '-')}={text}"]

@@ -316,6 +316,7 @@ def read_config(
 def simulate(
     scenario: Union[str, PathLike[str], dict[str, Any], None],
     trace: Any,
+    untrusted: bool,
     keep_requests: bool,
     keep_steps: bool,
     keys: dict[str, Any],

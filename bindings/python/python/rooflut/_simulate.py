@@ -15,6 +15,7 @@ def simulate(
     /,
     *,
     trace: Any = None,
+    untrusted: bool = False,
     keep_requests: bool = False,
     keep_steps: bool = False,
     **keys: Any,
@@ -23,7 +24,8 @@ def simulate(
 
     ``scenario`` is the path of a scenario file, or its keys as a dictionary; ``keys`` replace them:
     ``simulate(model="llama-3.1-8b", rate=5, requests=200, prompt="uniform:100..900")``. ``rooflut help run`` lists them
-    as flags. What a scenario file would write to other files is not written.
+    as flags. What a scenario file would write to other files is not written. With ``untrusted``, a file that names anything
+    outside of its own folder, a pipe or a device is refused; paths of ``keys`` are free.
 
     ``trace`` is the path of a trace, or a frame of requests: a dictionary of arrays, or a table of pandas, polars or
     Arrow with the columns ``arrival_ms``, ``prompt_tokens``, ``output_tokens`` and optionally
@@ -37,7 +39,7 @@ def simulate(
         trace = None
     if isinstance(scenario, Mapping):
         scenario = dict(scenario)
-    text, requests, steps = _rooflut.simulate(scenario, trace, keep_requests, keep_steps, keys)
+    text, requests, steps = _rooflut.simulate(scenario, trace, untrusted, keep_requests, keep_steps, keys)
     return Report(text, _frame(requests), _frame(steps))
 
 

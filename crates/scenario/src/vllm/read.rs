@@ -138,7 +138,7 @@ impl Settings {
         }
         let tables = [("target", target), ("server", server)];
         let tables = tables.into_iter().map(|(name, table)| (name.to_owned(), Value::Object(table)));
-        serde_json::from_value(Value::Object(tables.collect())).map_err(not_json)
+        Scenario::try_from_sections(tables.collect()).map_err(not_json)
     }
 }
 

@@ -3,7 +3,7 @@
 use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, CatalogEntry};
-use rooflut_error::{Error, Kind, not_json, setting};
+use rooflut_error::{Error, Kind, setting};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -85,15 +85,14 @@ impl Scenario {
         }
         let entry = model::find(self.target.model());
         let mut words = vec!["vllm".to_owned(), "serve".to_owned(), hub_name(self.target.model(), entry)];
-        let [target, server] = [serde_json::to_value(&self.target), serde_json::to_value(&self.server)];
-        let (target, server) = (target.map_err(not_json)?, server.map_err(not_json)?);
+        let sections = self.sections()?;
         for (section, key) in keys() {
             let table = match section {
-                "" => &target,
-                "server" => &server,
+                "" => "target",
+                "server" => section,
                 _ => continue,
             };
-            let text = match table.get(key) {
+            let text = match sections.get(table).and_then(|table| table.get(key)) {
                 None | Some(Value::Null) => continue,
                 Some(Value::String(text)) => text.clone(),
                 Some(other) => other.to_string(),

@@ -24,7 +24,12 @@ def fetch(version, folder):
             names = [name for name in archive.namelist() if name.endswith((".py", "/METADATA"))]
             archive.extractall(f"{work}/unpacked", names)
         # At once: a folder that exists is complete.
-        pathlib.Path(work, "unpacked").rename(target)
+        try:
+            pathlib.Path(work, "unpacked").rename(target)
+        except OSError:
+            # Another process may have been faster.
+            if not target.is_dir():
+                raise
     return target
 
 

@@ -8,9 +8,11 @@ use parquet::basic::{ConvertedType, LogicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::FileReader;
+use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::ColumnDescriptor;
-use rooflut_import::{Column, MAX_VARIANTS, SourceTable};
+use rooflut_import::{Column, MAX_TABLE_BYTES, MAX_VARIANTS, SourceTable};
+use rooflut_sweep::{BoundedParquet, open_parquet};
 
 use crate::error::Error;
 
@@ -20,14 +22,14 @@ const BATCH: usize = 8192;
 /// A parquet file whose columns are known.
 pub(crate) struct ParquetFile<'p> {
     path: &'p Path,
-    reader: SerializedFileReader<File>,
+    reader: SerializedFileReader<BoundedParquet<File>>,
 }
 
 impl<'p> ParquetFile<'p> {
     /// Reads the schema.
     pub(crate) fn open(path: &'p Path) -> Result<ParquetFile<'p>, Error> {
         let file = File::open(path).map_err(Error::reading(path))?;
-        let reader = SerializedFileReader::new(file).map_err(refused(path))?;
+        let reader = open_parquet(file).map_err(refused(path))?;
         Ok(ParquetFile { path, reader })
     }
 
@@ -48,6 +50,9 @@ impl<'p> ParquetFile<'p> {
     /// they do not distinguish ways of measuring.
     pub(crate) fn read(&self, named: &str, wanted: impl Fn(&str) -> bool) -> Result<SourceTable, Error> {
         let schema = self.reader.metadata().file_metadata().schema_descr();
+        // The numbers of the rows are in memory, too.
+        let numbers = SourceTable::ROW_BYTES.saturating_mul(self.rows());
+        let mut room = MAX_TABLE_BYTES.checked_sub(numbers).ok_or_else(|| too_large(self.path))?;
         let columns = schema
             .columns()
             .iter()
@@ -57,7 +62,9 @@ impl<'p> ParquetFile<'p> {
                 let column = match (is_plain(descriptor), wanted(&name)) {
                     (true, wanted) => {
                         let most = if wanted { usize::MAX } else { MAX_VARIANTS };
-                        self.column(index, descriptor, most)?
+                        let column = self.column(index, descriptor, most, room)?;
+                        room = room.saturating_sub(column.bytes());
+                        column
                     }
                     (false, false) => Column::default(),
                     (false, true) => {
@@ -75,13 +82,19 @@ impl<'p> ParquetFile<'p> {
     }
 
     /// Reads a column; one of more than `most` texts has no cells.
-    fn column(&self, index: usize, descriptor: &ColumnDescriptor, most: usize) -> Result<Column, Error> {
+    ///
+    /// # Errors
+    /// A file that cannot be read, and a column of more than `room` bytes.
+    fn column(&self, index: usize, descriptor: &ColumnDescriptor, most: usize, room: usize) -> Result<Column, Error> {
         let refused = refused(self.path);
         let mut column = Column::default();
         for group in 0..self.reader.num_row_groups() {
             let group = self.reader.get_row_group(group).map_err(&refused)?;
             let reader = group.get_column_reader(index).map_err(&refused)?;
-            fill(&mut column, reader, descriptor, most).map_err(&refused)?;
+            fill(&mut column, reader, descriptor, most, room).map_err(&refused)?;
+            if column.bytes() > room {
+                return Err(too_large(self.path));
+            }
             if column.texts() > most {
                 return Ok(column.without_cells());
             }
@@ -97,6 +110,17 @@ fn refused(path: &Path) -> impl Fn(ParquetError) -> Error {
     }
 }
 
+fn too_large(path: &Path) -> Error {
+    let most = MAX_TABLE_BYTES >> 20;
+    Error::in_file(
+        path,
+        None,
+        format!(
+            "expected a table that takes at most {most} MiB in memory, found a larger one; divide it, or leave it out with --skip"
+        ),
+    )
+}
+
 /// Whether a column has at most one number or text in each row.
 fn is_plain(descriptor: &ColumnDescriptor) -> bool {
     use parquet::basic::Type;
@@ -106,20 +130,21 @@ fn is_plain(descriptor: &ColumnDescriptor) -> bool {
     descriptor.max_rep_level() == 0 && !is_scaled && !is_other
 }
 
-/// Adds the cells of a row group, until the column has more than `most` texts. A cell is the shortest text that
+/// Adds the cells of a row group, until the column has more than `most` texts or `room` bytes. A cell is the shortest text that
 /// reads back as the same value; of an `f32`, as the same `f32`.
 fn fill(
     column: &mut Column,
     reader: ColumnReader,
     descriptor: &ColumnDescriptor,
     most: usize,
+    room: usize,
 ) -> Result<(), ParquetError> {
     let is_unsigned = matches!(
         descriptor.converted_type(),
         ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
     );
     let deepest = descriptor.max_def_level();
-    let mut cells = Cells { column, deepest, most };
+    let mut cells = Cells { column, deepest, most, room };
     match reader {
         ColumnReader::BoolColumnReader(reader) => cells.fill(reader, |value, text| write!(text, "{value}")),
         ColumnReader::Int32ColumnReader(reader) if is_unsigned => {
@@ -147,6 +172,7 @@ struct Cells<'c> {
     /// The definition level of a cell that is not null.
     deepest: i16,
     most: usize,
+    room: usize,
 }
 
 impl Cells<'_> {
@@ -156,7 +182,7 @@ impl Cells<'_> {
         write: impl Fn(&T::T, &mut String) -> std::fmt::Result,
     ) -> Result<(), ParquetError> {
         let (mut values, mut levels, mut text) = (Vec::new(), Vec::new(), String::new());
-        while self.column.texts() <= self.most {
+        while self.column.texts() <= self.most && self.column.bytes() <= self.room {
             values.clear();
             levels.clear();
             let (rows, ..) = reader.read_records(BATCH, Some(&mut levels), None, &mut values)?;

@@ -4,11 +4,12 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::imports::{SAID, counts};
-use crate::support::{failure, json, list, text};
+use crate::support::{failure, json, list, rooflut, text};
 use parquet::basic::Compression;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::file::properties::WriterProperties;
@@ -23,14 +24,19 @@ const SCHEMA: &str = "message table {
     OPTIONAL DOUBLE latency; OPTIONAL DOUBLE power;
 }";
 
-/// The columns of text, in the order of the schema.
-const TEXTS: [&str; 6] = ["VLLM", "0.24.0", "NVIDIA H100 80GB HBM3", "gemm", "torch", "bfloat16"];
+/// The columns of text before the format, in the order of the schema.
+const TEXTS: [&str; 5] = ["VLLM", "0.24.0", "NVIDIA H100 80GB HBM3", "gemm", "torch"];
 
 /// A GEMM: m, n, k and milliseconds; NaN is null.
 type Row = (i64, i64, i64, f64);
 
 /// Writes rows in two row groups. Each takes a power of its own, which is the reciprocal of its time.
 fn write(path: &Path, rows: &[Row], compression: Compression) {
+    write_formats(path, rows, compression, |_| ByteArray::from("bfloat16"));
+}
+
+/// Writes rows as `write`, each with a text for its format.
+fn write_formats(path: &Path, rows: &[Row], compression: Compression, format: impl Fn(&Row) -> ByteArray) {
     let schema = Arc::new(parse_message_type(SCHEMA).expect("a schema"));
     let properties = WriterProperties::builder().set_compression(compression).build();
     let file = File::create(path).expect("a file");
@@ -41,6 +47,8 @@ fn write(path: &Path, rows: &[Row], compression: Compression) {
             let values = vec![ByteArray::from(name); rows.len()];
             add::<ByteArrayType>(&mut group, &values, None);
         }
+        let formats: Vec<ByteArray> = rows.iter().map(&format).collect();
+        add::<ByteArrayType>(&mut group, &formats, None);
         let whole: [fn(&Row) -> i64; 3] = [|row| row.0, |row| row.1, |row| row.2];
         for pick in whole {
             let values: Vec<i64> = rows.iter().map(pick).collect();
@@ -165,4 +173,49 @@ fn a_hundred_thousand_rows_are_imported() {
     assert_eq!(answer.pointer("/tables/0/read"), Some(&100_000.into()));
     assert_eq!(answer.pointer("/tables/0/written"), Some(&100_000.into()));
     assert!(list(&answer, "/findings").is_empty());
+}
+
+/// Changes the number of rows in the footer of a file of two to 2^40.
+fn claim_rows(path: &Path) {
+    let mut bytes = std::fs::read(path).expect("a file");
+    // Field 3 with its number, before the list of row groups.
+    let at = bytes.windows(3).rposition(|window| window == [0x16, 4, 0x19]).expect("a number of rows") + 1;
+    bytes.splice(at..=at, [0x80, 0x80, 0x80, 0x80, 0x80, 0x40]);
+    let end = bytes.split_off(bytes.len() - 8);
+    let (length, magic) = end.split_first_chunk().expect("eight bytes");
+    bytes.extend((u32::from_le_bytes(*length) + 5).to_le_bytes());
+    bytes.extend(magic);
+    std::fs::write(path, bytes).expect("written");
+}
+
+#[test]
+fn a_small_table_that_stands_for_much_is_refused_within_a_gigabyte() {
+    let zstd = Compression::ZSTD(Default::default());
+    let long = |row: &Row, length: usize| ByteArray::from(format!("{:0length$}", row.0).into_bytes());
+    let rows: Vec<Row> = (1..=600).map(|m| (m, 512, 256, 0.01)).collect();
+    type Make<'m> = &'m dyn Fn(&Path);
+    let cases: [(Make<'_>, &str); 3] = [
+        (&|path| write_formats(path, &rows, zstd, |row| long(row, 1 << 20)), "at most 512 MiB in memory"),
+        (&|path| write_formats(path, &rows[..2], zstd, |row| long(row, 100 << 20)), "expected pages of at most 16 MiB"),
+        (
+            &|path| {
+                write(path, &rows[..2], zstd);
+                claim_rows(path);
+            },
+            "at most 512 MiB in memory",
+        ),
+    ];
+    for (make, problem) in cases {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("gemm_perf.parquet");
+        make(&path);
+        assert!(std::fs::metadata(&path).expect("a file").len() < 1 << 20);
+        let import = rooflut(&command(folder.path()));
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "ulimit -v 900000; exec \"$0\" \"$@\""]).arg(import.get_program()).args(import.get_args());
+        let output = limited.output().expect("it starts");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(problem) && message.contains("gemm_perf.parquet"), "{message}");
+    }
 }

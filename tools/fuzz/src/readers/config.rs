@@ -18,7 +18,10 @@ pub(super) fn config(bytes: &[u8]) {
     for options in [options, options.assuming_llama(), options.for_memory_only(), changed] {
         match read(files[0], options) {
             Ok(model) => check(&model),
-            Err(error) => check_message(&error.to_string()),
+            Err(error) => {
+                check_message(&error.to_string());
+                assert!(error.remedy().is_none_or(|remedy| !format!("{remedy:?}").is_empty()));
+            }
         }
     }
 }

@@ -2,6 +2,8 @@
 //! together.
 
 mod config;
+#[cfg(feature = "parquet")]
+mod parts;
 mod report;
 mod results;
 mod rows;
@@ -17,7 +19,6 @@ use std::{fs, io};
 
 use rooflut::model;
 use rooflut::table::sets;
-use rooflut_error::is_printable;
 use rooflut_scenario::{Error, Model, Resources, Run, Scenario, no_others};
 use rooflut_traces::Input;
 use serde_json::Value;
@@ -58,7 +59,11 @@ fn files(mut bytes: &[u8]) -> Vec<&[u8]> {
 
 /// Asserts that a message is of one line and does nothing to a terminal.
 fn check_message(message: &str) {
-    assert!(!message.is_empty() && message.chars().all(is_printable), "{message:?}");
+    // Characters that change the direction of the text behind them.
+    let turns = |c: char| {
+        "\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}".contains(c)
+    };
+    assert!(!message.is_empty() && !message.contains(|c: char| c.is_control() || turns(c)), "{message:?}");
 }
 
 /// Asserts that an error has a message of one line, and a line of the file where it names one.

@@ -1,5 +1,7 @@
 //! Results of benchmark clients, metrics, logs and steps.
 
+use std::path::Path;
+
 use rooflut_observe::{File, Measured, Step};
 use rooflut_scenario::Scenario;
 
@@ -19,10 +21,21 @@ pub(super) fn results(bytes: &[u8]) {
             Err(error) => check_message(&error.to_string()),
         }
     }
-    // Files of the same server at another time.
-    let read = |file: &File<'_>| Measured::read(&[*file], &given);
+    // Files of the same server at another time, and the JSON of `rooflut observe`.
+    let read = |file: &File<'_>| match rooflut_cli::measured::of_json(Path::new(file.name), file.bytes) {
+        Ok(None) => Measured::read(&[*file], &given).inspect_err(|error| check_message(&error.to_string())).ok(),
+        Ok(Some(mut measured)) => {
+            measured.give(&given).unwrap();
+            check(&measured);
+            Some(measured)
+        }
+        Err(error) => {
+            check_message(&error.to_string());
+            None
+        }
+    };
     let mut all = Measured::default();
-    for measured in named.iter().filter_map(|file| read(file).ok()) {
+    for measured in named.iter().filter_map(read) {
         if let Err(error) = all.join(measured, "again") {
             check_message(&error.to_string());
         }
@@ -36,6 +49,8 @@ fn check(measured: &Measured) {
     assert_eq!(serde_json::to_value(&again).unwrap(), written);
     assert!(Step::means(&measured.steps).is_none_or(|means| means.iter().all(|mean| mean.is_finite())));
     measured.notes.iter().for_each(|note| check_message(note));
+    let has_usual = |key: &String| ["engine", "tp"].contains(&key.as_str());
+    assert_eq!(measured.is_complete(), measured.missing.iter().all(has_usual));
     for run in 0..measured.runs.len() {
         if let Err(error) = measured.scenario(run) {
             check_message(&error.to_string());

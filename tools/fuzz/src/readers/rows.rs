@@ -5,9 +5,12 @@ use std::sync::{Arc, OnceLock};
 use rooflut::model;
 use rooflut::table::sets;
 use rooflut_scenario::{Error, Model, Scenario};
-use rooflut_sweep::{Axis, Front, Grid, Named, Shard, Sources, Sweep, earlier, merge};
+use rooflut_sweep::{Axis, Front, Grid, Kind, Named, Shard, Sources, Sweep, earlier, merge};
 
 use super::{check_error, check_message, files};
+
+/// The keys of the sweep and their values.
+const AXES: [(&str, &str); 3] = [("tp", "1,2"), ("rate", "2,9"), ("output", "9,uniform:1..40")];
 
 /// Reads the first file as the rows of an earlier sweep, and all as its shards. A line `@3` is the fourth row of the
 /// sweep, `@3,5,x` that row with `x` in place of its sixth cell, and `@H` the header.
@@ -48,6 +51,15 @@ pub(super) fn rows(bytes: &[u8]) {
         }
         Err(error) => check_message(&error.to_string()),
     }
+    for line in files[0].split_inclusive(|byte| *byte == b'\n') {
+        if let Ok(row) = sweep().row_of_csv(line) {
+            let csv = row.csv();
+            check_cells(&[b"\n", csv.as_slice()].concat());
+            assert_eq!(sweep().row_of_csv(&csv).unwrap(), row);
+        }
+    }
+    #[cfg(feature = "parquet")]
+    super::parts::parts(&files);
 }
 
 fn expanded(bytes: &[u8]) -> Vec<u8> {
@@ -93,14 +105,39 @@ fn check_sums(csv: &[u8]) {
     }
 }
 
+/// Asserts that each row has a value of the right kind in each column, and no text that a spreadsheet runs. Commas in texts
+/// are in quotes.
+pub(super) fn check_cells(csv: &[u8]) {
+    let columns = sweep().columns();
+    for line in str::from_utf8(csv).unwrap().lines().skip(1) {
+        let mut is_quoted = false;
+        let cells: Vec<&str> = line
+            .split(|c| {
+                is_quoted ^= c == '"';
+                c == ',' && !is_quoted
+            })
+            .collect();
+        assert_eq!(cells.len(), columns.len(), "{line}");
+        for (cell, (name, kind)) in cells.iter().zip(columns).filter(|(cell, _)| !cell.is_empty()) {
+            let cell = cell.trim_matches('"');
+            let is_of_kind = match kind {
+                Kind::Integer => cell.parse::<i64>().is_ok(),
+                Kind::Number => cell.parse::<f64>().is_ok_and(f64::is_finite),
+                Kind::Truth => cell.parse::<bool>().is_ok(),
+                _ => !cell.starts_with(['=', '+', '-', '@']) || cell.parse::<f64>().is_ok(),
+            };
+            assert!(is_of_kind, "{name}: {cell}");
+        }
+    }
+}
+
 /// Eight deployments.
-fn sweep() -> &'static Sweep<'static> {
+pub(super) fn sweep() -> &'static Sweep<'static> {
     static SWEEP: OnceLock<Sweep<'static>> = OnceLock::new();
     SWEEP.get_or_init(|| {
         let mut base = Scenario::default();
         base.workload.requests = Some(3);
-        let axes = [("tp", "1,2"), ("rate", "2,9"), ("output", "9,uniform:1..40")];
-        let axes = axes.iter().map(|(key, text)| Axis::read(key, [*text])).collect::<Result<_, _>>();
+        let axes = AXES.iter().map(|(key, text)| Axis::read(key, [*text])).collect::<Result<_, _>>();
         let grid = Grid::try_new(&base, axes.unwrap()).unwrap();
         Sweep::try_new(grid, Sources { find: Arc::new(named), open: Arc::new(super::open) }, "fuzz").unwrap()
     })

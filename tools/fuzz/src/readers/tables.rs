@@ -7,16 +7,25 @@ use rooflut_codegen::FILES;
 
 use super::{check_message, folder};
 
-/// Reads `bytes` as a set in one file; its parts in a folder are the same set.
+/// Reads `bytes` as a set in one file; its parts in a folder are the same set. Parts `base/NAME` are of a set beside the
+/// folder, and `v/NAME` of another engine version in it.
 pub(super) fn tables(bytes: &[u8]) {
     let folder = folder("tables");
     let (single, set) = (folder.join("mine.tables"), folder.join("mine"));
     fs::write(&single, bytes).unwrap();
+    let (base, version) = (folder.join("base"), set.join("v"));
     fs::create_dir(&set).unwrap();
     for part in String::from_utf8_lossy(bytes).split("==> ") {
-        if let Some((name, text)) = part.split_once(" <==\n").filter(|(name, _)| FILES.contains(name)) {
-            fs::write(set.join(name), text).unwrap();
+        let Some((name, text)) = part.split_once(" <==\n") else { continue };
+        let (of, name) = name.split_once('/').unwrap_or(("", name));
+        let place = [("", &set), ("base", &base), ("v", &version)].into_iter().find(|(known, _)| *known == of);
+        if let Some((_, place)) = place.filter(|_| FILES.contains(&name) || name == "other.csv") {
+            fs::create_dir_all(place).unwrap();
+            fs::write(place.join(name), text).unwrap();
         }
+    }
+    if let Err(error) = TableSet::try_load(&set) {
+        check_message(&error.to_string());
     }
     let rows = [&single, &set].map(|path| match TableSet::try_load_rows(path) {
         Ok((_, tables)) => {
@@ -31,8 +40,9 @@ pub(super) fn tables(bytes: &[u8]) {
             None
         }
     });
-    // One file refuses parts that a folder cannot have.
-    if let [Some(single), folder] = rows {
+    // One file leaves folders out of the names of its parts, and refuses parts that a folder cannot have.
+    let is_one_set = !base.exists() && !version.exists();
+    if is_one_set && let [Some(single), folder] = rows {
         assert_eq!(folder, Some(single));
     }
 }
