@@ -48,7 +48,8 @@ impl Sweep<'_> {
     /// Simulates some points of a shard until the time is over.
     fn measure(&self, shard: Shard, max_time: Duration) -> Measured {
         let points = shard.len(self.grid().len());
-        let starts = (0..PLACES).map(|place| place * STRIDE % PLACES * (points / PLACES));
+        let distance = (points / PLACES).max(CONSECUTIVE);
+        let starts = (0..PLACES).map(|place| place * STRIDE % PLACES * distance);
         let mut places = starts.flat_map(|start| start..points.min(start + CONSECUTIVE));
         let (begun, stop) = (Instant::now(), Stop::default());
         let mut measured = Measured { points: 0, time: max_time, bytes: 0 };

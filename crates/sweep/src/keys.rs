@@ -1,5 +1,7 @@
 //! The keys of a scenario that a sweep can vary.
 
+use std::fmt::Write;
+
 use rooflut_error::{hint, misspelt};
 use rooflut_scenario::{Error, Kind, Scenario};
 use serde_json::{Map, Value};
@@ -75,9 +77,20 @@ pub(crate) fn cell(value: &Value) -> String {
     }
 }
 
-/// Returns a cell as a line of CSV has it.
-pub(crate) fn quoted(cell: String) -> String {
-    if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
+/// Adds the cell of a value to a line of CSV.
+pub(crate) fn push(line: &mut String, value: &Value) {
+    match value {
+        // A `String` takes whatever is written.
+        Value::Number(number) => drop(write!(line, "{number}")),
+        value => {
+            let cell = cell(value);
+            if cell.contains([',', '"', '\n', '\r']) {
+                *line += &format!("\"{}\"", cell.replace('"', "\"\""));
+            } else {
+                *line += &cell;
+            }
+        }
+    }
 }
 
 #[cfg(test)]

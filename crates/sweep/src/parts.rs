@@ -24,7 +24,7 @@ use crate::kind::Kind;
 use crate::merge::{self, joined, of_another_header};
 use crate::resume::{check, wrong_row};
 use crate::shard::Shard;
-use crate::sweep::{Row, Sweep, line};
+use crate::sweep::{Row, Sweep, header};
 
 /// Advice for a file with a row that was changed.
 const REMOVE: &str = "remove this file and those behind it, then resume";
@@ -252,8 +252,7 @@ impl<P: Iterator<Item = Result<(String, Part), Error>>> Read for CsvOfParts<P> {
             return Ok(0);
         };
         let (_, part) = part.map_err(io::Error::other)?;
-        let mut text =
-            if self.has_header { Vec::new() } else { line(part.columns.iter().map(|(name, _)| name.clone())) };
+        let mut text = if self.has_header { Vec::new() } else { header(&part.columns) };
         self.has_header = true;
         for row in &part.rows {
             text.extend(row.csv());

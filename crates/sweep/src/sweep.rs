@@ -12,7 +12,7 @@ use crate::checksum::{CHECKSUM, checksum};
 use crate::column::{Column, FIXED, figures};
 use crate::contents::hash;
 use crate::grid::Grid;
-use crate::keys::{cell, quoted};
+use crate::keys::push;
 use crate::kind::Kind;
 use crate::ordered::ordered;
 use crate::runs::{Runs, Sources};
@@ -50,20 +50,26 @@ impl Row {
 
     /// Returns the row as a line of CSV.
     pub fn csv(&self) -> Vec<u8> {
-        line(self.values.iter().map(cell))
+        line(&self.values)
     }
 }
 
-/// Returns a line of CSV.
-pub(crate) fn line(cells: impl Iterator<Item = String>) -> Vec<u8> {
+/// Returns values as a line of CSV.
+pub(crate) fn line(values: &[Value]) -> Vec<u8> {
     let mut line = String::new();
-    for cell in cells {
-        line += &quoted(cell);
+    for value in values {
+        push(&mut line, value);
         line.push(',');
     }
     line.pop();
     line.push('\n');
     line.into_bytes()
+}
+
+/// Returns the header of columns as a line of CSV.
+pub(crate) fn header(columns: &[Named]) -> Vec<u8> {
+    let names: Vec<Value> = columns.iter().map(|(name, _)| name.as_str().into()).collect();
+    line(&names)
 }
 
 impl<'s> Sweep<'s> {
@@ -108,7 +114,7 @@ impl<'s> Sweep<'s> {
 
     /// Returns the header as a line of CSV.
     pub fn csv_header(&self) -> Vec<u8> {
-        line(self.columns.iter().map(|(name, _)| name.clone()))
+        header(&self.columns)
     }
 
     /// Simulates a point. A deployment that cannot be built, or that answers with less certainty than `strict` accepts,
@@ -134,8 +140,8 @@ impl<'s> Sweep<'s> {
         let values = fixed.chain(keys).chain(figures).chain([error]);
         let mut values: Vec<Value> =
             values.zip(&self.columns).map(|(value, (_, kind))| kind.plain(in_a_line(value))).collect();
-        let cells = line(values.iter().map(cell));
-        values.push(checksum(cells.trim_ascii_end()).into());
+        let cells = line(&values);
+        values.push(checksum(cells.strip_suffix(b"\n").unwrap_or(&cells)).into());
         Ok(Row { values })
     }
 
