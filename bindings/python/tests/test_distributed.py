@@ -362,7 +362,8 @@ def test_dask_loses_a_worker(whole, tmp_path, small_units):
 RAY = r"""
 set -e
 ip link set lo up
-export RAY_DEDUP_LOGS=0 RAY_DISABLE_IMPORT_WARNING=1
+# Ray takes a token from the home folder for that of the cluster, and starts workers that give way to all other processes.
+export RAY_DEDUP_LOGS=0 RAY_DISABLE_IMPORT_WARNING=1 RAY_AUTH_MODE=disabled RAY_worker_niceness=0
 ray() { "$PYTHON" -c 'import sys; from ray.scripts.scripts import main; sys.exit(main())' "$@"; }
 common="--num-cpus=1 --disable-usage-stats --object-store-memory=80000000"
 ray start --head --node-ip-address=127.0.0.1 --port=6399 --include-dashboard=false $common
