@@ -175,7 +175,7 @@ fn write_long(path: &Path, rows: i64, length: usize) {
 #[test]
 fn a_small_part_that_stands_for_much_is_refused_within_little_memory() {
     for (rows, length, problem) in [
-        (1000, 15 << 20, "its texts have more than 64 MiB"),
+        (6, 15 << 20, "its texts have more than 64 MiB"),
         (1, 100 << 20, "expected pages of at most 16 MiB, found one of 104857604 bytes"),
         (1001, 1, "it has more than 1000 rows"),
     ] {

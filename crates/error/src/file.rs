@@ -93,9 +93,9 @@ impl Whole {
     /// The size of the largest file, bytes.
     fn limit(self) -> u64 {
         match self {
-            Whole::Report => 256 << 20,
+            Whole::Report | Whole::Table => 256 << 20,
             // Results of a benchmark may have each token of each request.
-            Whole::Measured | Whole::Table => 1 << 30,
+            Whole::Measured => 1 << 30,
             _ => 64 << 20,
         }
     }

@@ -408,17 +408,23 @@ fn add<T: DataType>(
     mut reader: ColumnReaderImpl<T>,
     mut convert: impl FnMut(&T::T) -> Result<Value, ParquetError>,
 ) -> Result<(), ParquetError> {
+    // Each value may have a page of its own, and those of all that are read at once are in memory.
+    const AT_ONCE: usize = 16;
     let (mut values, mut levels) = (Vec::new(), Vec::new());
-    let (read, ..) = reader.read_records(rows.len(), Some(&mut levels), None, &mut values)?;
-    if read < rows.len() {
-        return Err(ParquetError::General(format!("expected {} values in a column, found {read}", rows.len())));
-    }
-    let mut values = values.iter();
-    for (place, row) in rows.iter_mut().enumerate() {
-        // Without levels, there is no null.
-        let is_null = levels.get(place) == Some(&0);
-        let value = (!is_null).then(|| values.next()).flatten();
-        row.values.push(value.map_or(Ok(Value::Null), &mut convert)?);
+    for rows in rows.chunks_mut(AT_ONCE) {
+        values.clear();
+        levels.clear();
+        let (read, ..) = reader.read_records(rows.len(), Some(&mut levels), None, &mut values)?;
+        if read < rows.len() {
+            return Err(ParquetError::General("a column has fewer values than the file has rows".to_owned()));
+        }
+        let mut values = values.iter();
+        for (place, row) in rows.iter_mut().enumerate() {
+            // Without levels, there is no null.
+            let is_null = levels.get(place) == Some(&0);
+            let value = (!is_null).then(|| values.next()).flatten();
+            row.values.push(value.map_or(Ok(Value::Null), &mut convert)?);
+        }
     }
     Ok(())
 }

@@ -70,11 +70,12 @@ impl Column {
 
     /// Bytes of an entry of `texts`, and of the room that is left beside it.
     const PER_TEXT: usize = 128;
+    /// Bytes of a cell. A list that grows has room for as much again.
+    const PER_CELL: usize = 2 * size_of::<u32>();
 
     /// Returns about the number of bytes in memory.
     pub fn bytes(&self) -> usize {
-        // A list that grows has room for as much again.
-        self.text_bytes + 8 * self.cells.len()
+        self.text_bytes + Column::PER_CELL * self.cells.len()
     }
 
     /// Returns the number of different texts.
@@ -201,6 +202,13 @@ impl SourceTable {
             let cells = record.map_err(|_| not_text(line))?;
             let byte = cells.position().map_or(0, csv::Position::byte);
             line = lines.line_at(byte);
+            if table.bytes_with(cells.len()) > MAX_TABLE_BYTES {
+                let most = MAX_TABLE_BYTES >> 20;
+                return Err(wrong(
+                    format!("{path}:{line}"),
+                    format!("expected rows that take at most {most} MiB in memory, found more; divide the table"),
+                ));
+            }
             if place == 0 && is_header(&cells) {
                 table.header = Some(cells.iter().map(str::to_owned).collect())
             } else {
@@ -213,6 +221,14 @@ impl SourceTable {
             column.pad(table.rows.len());
         }
         Ok(table)
+    }
+
+    /// Returns about the number of bytes in memory with another row of so many cells; each column has a cell for each row.
+    fn bytes_with(&self, cells: usize) -> usize {
+        let header = self.header.as_ref().map_or(0, Vec::len);
+        let (rows, columns) = (self.rows.len() + 1, self.columns.len().max(cells).max(header));
+        let texts: usize = self.columns.iter().map(|column| column.text_bytes).sum();
+        rows * SourceTable::ROW_BYTES + columns * (size_of::<Column>() + Column::PER_CELL * rows) + texts
     }
 
     fn widen(&mut self, columns: usize) {
@@ -309,6 +325,18 @@ mod tests {
         let table = SourceTable::of_csv("a.csv", b"bf16,8,4096\nbf16,16,4096\n").unwrap();
         assert_eq!(table.header, None);
         assert_eq!(table.len(), 2);
+    }
+
+    #[test]
+    fn a_small_file_that_takes_much_memory_is_refused() {
+        // Millions of columns; many rows, and then many columns; many columns in the header alone.
+        let rows = "1\n".repeat(100_000);
+        for text in
+            [",".repeat(6_000_000), format!("{rows}{}", ",".repeat(1_000)), format!("{}\n{rows}", "a,".repeat(1_000))]
+        {
+            let error = SourceTable::of_csv("a.csv", text.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(": expected rows that take at most 512 MiB in memory, found more"), "{error}");
+        }
     }
 
     #[test]

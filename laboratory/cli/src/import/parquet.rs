@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs::File;
 use std::path::Path;
 
-use parquet::basic::{ConvertedType, LogicalType};
+use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
@@ -16,8 +16,10 @@ use rooflut_sweep::{BoundedParquet, open_parquet};
 
 use crate::error::Error;
 
-/// Cells that are read at once.
-const BATCH: usize = 8192;
+/// Numbers that are read at once.
+const NUMBERS: usize = 8192;
+/// Texts that are read at once. Each may have a page of its own, and all these are in memory.
+const TEXTS: usize = 16;
 
 /// A parquet file whose columns are known.
 pub(crate) struct ParquetFile<'p> {
@@ -123,7 +125,6 @@ fn too_large(path: &Path) -> Error {
 
 /// Whether a column has at most one number or text in each row.
 fn is_plain(descriptor: &ColumnDescriptor) -> bool {
-    use parquet::basic::Type;
     let is_scaled = matches!(descriptor.logical_type_ref(), Some(LogicalType::Decimal { .. }))
         || descriptor.converted_type() == ConvertedType::DECIMAL;
     let is_other = matches!(descriptor.physical_type(), Type::INT96 | Type::FIXED_LEN_BYTE_ARRAY);
@@ -182,10 +183,11 @@ impl Cells<'_> {
         write: impl Fn(&T::T, &mut String) -> std::fmt::Result,
     ) -> Result<(), ParquetError> {
         let (mut values, mut levels, mut text) = (Vec::new(), Vec::new(), String::new());
+        let batch = if T::get_physical_type() == Type::BYTE_ARRAY { TEXTS } else { NUMBERS };
         while self.column.texts() <= self.most && self.column.bytes() <= self.room {
             values.clear();
             levels.clear();
-            let (rows, ..) = reader.read_records(BATCH, Some(&mut levels), None, &mut values)?;
+            let (rows, ..) = reader.read_records(batch, Some(&mut levels), None, &mut values)?;
             if rows == 0 {
                 break;
             }
@@ -193,6 +195,9 @@ impl Cells<'_> {
             // Most cells are those of the row before.
             let mut last: Option<(&T::T, u32)> = None;
             for row in 0..rows {
+                if self.column.bytes() > self.room {
+                    return Ok(());
+                }
                 let is_null = levels.get(row).is_some_and(|level| *level < self.deepest);
                 let Some(value) = (!is_null).then(|| values.next()).flatten() else {
                     self.column.push("");

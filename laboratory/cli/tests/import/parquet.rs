@@ -191,7 +191,7 @@ fn claim_rows(path: &Path) {
 #[test]
 fn a_small_table_that_stands_for_much_is_refused_within_a_gigabyte() {
     let zstd = Compression::ZSTD(Default::default());
-    let long = |row: &Row, length: usize| ByteArray::from(format!("{:0length$}", row.0).into_bytes());
+    let long = |row: &Row, length: usize| ByteArray::from(format!("{}{}", row.0, "0".repeat(length)).into_bytes());
     let rows: Vec<Row> = (1..=600).map(|m| (m, 512, 256, 0.01)).collect();
     type Make<'m> = &'m dyn Fn(&Path);
     let cases: [(Make<'_>, &str); 3] = [
