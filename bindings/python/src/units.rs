@@ -33,7 +33,7 @@ impl SweepUnits {
         self.0.points()
     }
 
-    /// Checks that there are at most so many points; the error of more has their hours on so many workers.
+    /// Checks that there are at most this many points; the error of more has their hours on the workers.
     fn check_size(&self, py: Python<'_>, max_points: u64, workers: usize) -> PyResult<()> {
         let units = Arc::clone(&self.0);
         interruptible(py, move |_| units.check_size(max_points, workers).map_err(|error| error.in_keys()))

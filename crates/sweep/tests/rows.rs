@@ -278,7 +278,7 @@ fn each_change_of_a_byte_of_a_row_is_found() {
     let mut csv = whole.clone();
     for place in header..whole.len() {
         let written = whole[place];
-        // What separates cells and rows, and each bit.
+        // Separators of cells and rows, and each bit.
         let bits = (0..8).map(|bit| written ^ 1 << bit);
         for other in bits.chain([b',', b'\n', b'"']).filter(|other| *other != written) {
             csv[place] = other;

@@ -347,7 +347,7 @@ class SweepUnits:
     def points(self) -> int:
         """Number of points of the grid."""
     def check_size(self, max_points: int, workers: int) -> None:
-        """Checks that there are at most so many points; the error of more has their hours on so many workers."""
+        """Checks that there are at most this many points; the error of more has their hours on the workers."""
     @property
     def fingerprint(self) -> str:
         """The text that identifies grid, files, version and tables in each row."""
