@@ -1,4 +1,4 @@
-//! What a scenario asks of its answer.
+//! Figures and limits that a scenario asks for.
 
 use std::path::PathBuf;
 

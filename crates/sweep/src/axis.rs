@@ -6,8 +6,7 @@ use rooflut_error::key;
 use rooflut_scenario::{Error, FileList, Kind};
 use serde_json::Value;
 
-use crate::cells::shown;
-use crate::keys::{canonical, cell, section};
+use crate::keys::{canonical, cell, section, shown};
 use crate::range::range;
 
 /// Keys whose commas and dots belong to a single value.

@@ -8,10 +8,8 @@ use rooflut_error::{Error, Kind as ErrorKind, MAX_LINE, not_text, reading};
 
 use crate::checksum::{self, CHECKSUM};
 use crate::column::kinds;
+use crate::keys::shown;
 use crate::kind::Kind;
-
-/// Maximum number of characters of a cell that an error quotes.
-const MAX_QUOTED: usize = 60;
 
 /// Advice for a file with a wrong cell.
 pub(crate) const REMOVE: &str = "remove this row and those below it, then resume";
@@ -82,11 +80,6 @@ fn split(line: &str, count: usize) -> Option<StringRecord> {
 /// Returns the columns of a header.
 pub(crate) fn columns(header: &[u8]) -> Result<Vec<Named>, Error> {
     Ok(CheckedRows::try_new(header)?.columns)
-}
-
-/// Returns the beginning of a text as an error quotes it.
-pub(crate) fn shown(text: &str) -> String {
-    text.chars().take(MAX_QUOTED).collect()
 }
 
 fn check(cells: &StringRecord, columns: &[Named]) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! The checksum of a row.
 
-use crate::cells::shown;
+use crate::keys::shown;
 
 /// The column of checksums, the last one.
 pub(crate) const CHECKSUM: &str = "checksum";

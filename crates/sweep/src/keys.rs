@@ -6,6 +6,9 @@ use rooflut_error::{hint, misspelt};
 use rooflut_scenario::{Error, Kind, Scenario};
 use serde_json::{Map, Value};
 
+/// Maximum number of characters of a cell that an error quotes.
+const MAX_QUOTED: usize = 60;
+
 /// Keys of `[output]` that name files or the form of one run's answer.
 pub const OF_ONE_RUN: [&str; 10] = [
     "json",
@@ -91,6 +94,11 @@ pub(crate) fn push(line: &mut String, value: &Value) {
             }
         }
     }
+}
+
+/// Returns the beginning of a text as an error quotes it.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars().take(MAX_QUOTED).collect()
 }
 
 #[cfg(test)]

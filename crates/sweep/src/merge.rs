@@ -5,7 +5,8 @@ use std::path::Path;
 
 use rooflut_scenario::{Error, Kind, grouped};
 
-use crate::cells::{Named, REMOVE, check_row, columns, is_sweep, read_line, shown};
+use crate::cells::{Named, REMOVE, check_row, columns, is_sweep, read_line};
+use crate::keys::shown;
 use crate::resume::{start, wrong_row};
 
 /// Passes on the lines of all shards of a sweep in the order of the grid: the bytes of a sweep without shards. Returns the

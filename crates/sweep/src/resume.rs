@@ -5,8 +5,9 @@ use std::path::Path;
 
 use rooflut_scenario::{Error, Kind};
 
-use crate::cells::{REMOVE, check_row, read_line, shown};
+use crate::cells::{REMOVE, check_row, read_line};
 use crate::checksum;
+use crate::keys::shown;
 use crate::shard::Shard;
 use crate::sweep::Sweep;
 

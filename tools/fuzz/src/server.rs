@@ -76,7 +76,7 @@ fn check(driven: &Driven<'_>, pushed: usize) {
 /// The state in which a request reaches the engine.
 type Comes = fn(Sequence) -> Sequence;
 
-/// What the plain engine says of all requests.
+/// Returns the records of the plain engine.
 fn expected(naive: &Linear, config: SimConfig, requests: &[Request], comes: Comes, cancels: &[Cancel]) -> Run {
     if config.pipeline_parallel_size > 1 {
         oracle::pipeline::run(naive, config, requests, &IDS, comes, cancels)
