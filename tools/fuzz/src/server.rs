@@ -3,9 +3,11 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use rooflut::sim::{Content, Request, RequestId, Role, ServerError, SimConfig};
+use rooflut::sim::cluster::Lockstep;
+use rooflut::sim::load::RequestList;
+use rooflut::sim::{Content, Outcome, Request, RequestId, Role, ServerError, SimConfig, SimReport, Simulator};
 
-use super::driven::Driven;
+use super::driven::{Driven, TOKENS_PER_ID};
 use crate::oracle::{self, Cancel, Run, Sequence};
 use crate::support::{Linear, Seen};
 use crate::workloads::{IDS, requests, servers};
@@ -151,8 +153,25 @@ fn drive(config: SimConfig, requests: &[Request], comes: Comes, calls: &[u8]) {
     let expected = expected(&naive, config, &pushed, comes, &cancels);
     let outcomes: Vec<_> = driven.records.iter().flatten().map(|record| record.outcome).collect();
     assert_eq!(outcomes, expected.outcomes);
+    if config == config.with_role(Role::Whole) && cancels.is_empty() && config.pipeline_parallel_size == 1 {
+        simulate(config, &pushed, &expected.outcomes);
+    }
     let totals = driven.server.totals();
     assert_eq!((totals.steps, totals.preemptions), (expected.steps, expected.preemptions));
     assert_eq!(totals.block_ns, expected.block_ns);
     assert_eq!(model.batches.take(), naive.batches.take());
+}
+
+/// Simulates requests that come in order, on a server and on two ranks that step together, as the plain engine does.
+fn simulate(config: SimConfig, requests: &[Request], expected: &[Outcome]) {
+    if !requests.is_sorted_by_key(|request| request.arrival_ns) {
+        return;
+    }
+    let source = || RequestList::new(requests).with_ids(&IDS, TOKENS_PER_ID);
+    let outcomes = |report: SimReport| report.records.iter().map(|record| record.outcome).collect::<Vec<_>>();
+    let model = Linear::mixed();
+    let report = Simulator::try_new(&model, config).unwrap().run_source(&mut source(), &mut ()).unwrap();
+    assert_eq!(outcomes(report), expected);
+    let report = Lockstep::try_new(&model, config, 2).unwrap().run_source(&mut source(), &mut ()).unwrap();
+    assert_eq!(outcomes(report), oracle::lockstep::run(&Linear::mixed(), config, 2, requests, &IDS).outcomes);
 }

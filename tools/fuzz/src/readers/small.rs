@@ -78,7 +78,8 @@ pub(super) fn fleet(bytes: &[u8]) {
 /// Reads the data sheet of a GPU, and as the GPU of a table set.
 pub(super) fn gpu(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let others = [own_gpu("set.toml", &text).map(drop), Gpus::parse(&text).map(drop)];
+    let one = own_gpu("set.toml", &text).map(|gpu| drop([gpu].into_iter().collect::<Gpus>()));
+    let others = [one, Gpus::parse(&text).map(drop)];
     others.into_iter().filter_map(Result::err).for_each(|error| check_message(&error.to_string()));
     for base in [None, Some("none"), Some("h200"), Some("h20")] {
         match tables_of(Path::new("gpu.toml"), bytes, base) {

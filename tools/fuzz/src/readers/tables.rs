@@ -24,8 +24,10 @@ pub(super) fn tables(bytes: &[u8]) {
             fs::write(place.join(name), text).unwrap();
         }
     }
-    if let Err(error) = TableSet::try_load(&set) {
-        check_message(&error.to_string());
+    for path in [&set, &folder.join("none")] {
+        if let Err(error) = TableSet::try_load(path) {
+            check_message(&error.to_string());
+        }
     }
     let rows = [&single, &set].map(|path| match TableSet::try_load_rows(path) {
         Ok((_, tables)) => {
