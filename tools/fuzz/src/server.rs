@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use rooflut::model::KvGroups;
 use rooflut::sim::cluster::Lockstep;
 use rooflut::sim::load::RequestList;
 use rooflut::sim::{Content, Outcome, Request, RequestId, Role, ServerError, SimConfig, SimReport, Simulator};
@@ -36,8 +37,8 @@ pub(super) fn calls(bytes: &[u8]) {
         config.rules.empty_schedule_sleep_ns *= u64::from(sleeps);
     }
     if role == Role::Decode {
-        config = decode(config);
-        // The prompt comes with its KV entries.
+        // Of several groups, the plain engine holds other blocks of a prompt that comes with its KV entries.
+        config.kv_groups = KvGroups::ONE;
         for request in &mut requests {
             request.cached_prompt_tokens = 0;
             if matches!(request.content, Content::TraceBlocks { .. }) {
@@ -46,16 +47,6 @@ pub(super) fn calls(bytes: &[u8]) {
         }
     }
     drive(config, &requests, comes, calls);
-}
-
-/// The plain engine knows decode servers of one group of layers and of the rules of one version.
-fn decode(given: SimConfig) -> SimConfig {
-    let mut config = SimConfig::new(given.max_model_len, given.kv_blocks.max(18)).with_role(Role::Decode);
-    (config.max_num_seqs, config.max_num_batched_tokens) = (given.max_num_seqs, given.max_num_batched_tokens);
-    (config.policy, config.rules.scheduling) = (given.policy, given.rules.scheduling);
-    config.pipeline_parallel_size = given.pipeline_parallel_size;
-    config.rules.empty_schedule_sleep_ns = given.rules.empty_schedule_sleep_ns;
-    config
 }
 
 /// Pipeline stages, whether the engine sleeps when it has nothing to do, and the role of the server.
