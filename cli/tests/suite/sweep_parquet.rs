@@ -151,7 +151,8 @@ fn a_signal_keeps_rows_with_which_a_sweep_goes_on() {
 
 /// Writes rows whose grid is one long text.
 fn write_long(path: &Path, rows: i64, length: usize) {
-    let schema = "message sweep { OPTIONAL INT64 index; OPTIONAL BYTE_ARRAY grid (UTF8); }";
+    let schema =
+        "message sweep { OPTIONAL INT64 index; OPTIONAL BYTE_ARRAY grid (UTF8); OPTIONAL BYTE_ARRAY checksum (UTF8); }";
     let properties = WriterProperties::builder().set_compression(Compression::ZSTD(Default::default()));
     // The text is in the dictionary once.
     let properties = properties.set_dictionary_page_size_limit(1 << 30).build();
@@ -164,10 +165,12 @@ fn write_long(path: &Path, rows: i64, length: usize) {
     let numbers: Vec<i64> = (1..=rows).collect();
     column.typed::<Int64Type>().write_batch(&numbers, Some(&levels), None).expect("written");
     column.close().expect("closed");
-    let mut column = group.next_column().expect("a column").expect("the grid");
-    let text = ByteArray::from(vec![b'x'; length]);
-    column.typed::<ByteArrayType>().write_batch(&vec![text; rows as usize], Some(&levels), None).expect("written");
-    column.close().expect("closed");
+    for length in [length, 1] {
+        let mut column = group.next_column().expect("a column").expect("grid or checksum");
+        let text = ByteArray::from(vec![b'x'; length]);
+        column.typed::<ByteArrayType>().write_batch(&vec![text; rows as usize], Some(&levels), None).expect("written");
+        column.close().expect("closed");
+    }
     group.close().expect("closed");
     writer.close().expect("closed");
 }

@@ -113,7 +113,9 @@ impl KvCache {
         let most = given + sequence.findable(self.block_size);
         let ids = sequence.ids(self.block_size);
         let hit = self.longest_hit(&ids, given, most);
-        Hits { blocks: hit - given, idle: self.idle(&ids, given, hit) }
+        let blocks = hit - given;
+        let first = self.skipped(sequence.computed_with(blocks, self.block_size)).max(given);
+        Hits { blocks, idle: self.idle(&ids, given..hit, first) }
     }
 
     /// Returns the end of the longest prefix of blocks with these `ids` that all groups have, between `given` and
@@ -154,15 +156,14 @@ impl KvCache {
         }
     }
 
-    /// Returns how many of the blocks of a prefix hit up to `hit` are free.
-    fn idle(&self, ids: &BlockIds<'_>, given: u32, hit: u32) -> u32 {
-        let first = self.skipped(hit * self.block_size).max(given);
+    /// Returns how many of the blocks of a prefix hit are free, in limited groups of those from `first` on.
+    fn idle(&self, ids: &BlockIds<'_>, hit: Range<u32>, first: u32) -> u32 {
         let idle = |start: u32, groups: Range<usize>| {
-            let ids = (start..hit).map(|block| ids.id(block));
+            let ids = (start..hit.end).map(|block| ids.id(block));
             let of_group = move |id, group| self.pool.hits([mix(id, group as u64)]).idle;
             ids.map(|id| groups.clone().map(|group| of_group(id, group)).sum::<u32>()).sum::<u32>()
         };
-        idle(given, self.full()) + idle(first, self.limited())
+        idle(hit.start, self.full()) + idle(first, self.limited())
     }
 
     /// Takes the blocks of the prefix hit and those up to `needed` in each group; returns whether there were enough,
@@ -190,12 +191,11 @@ impl KvCache {
             return false;
         }
         let mut groups = sequence.blocks.groups.take().unwrap_or_default();
-        let first_hit = self.skipped(hit * self.block_size).clamp(given, hit);
         if sequence.shares() {
             let ids = sequence.ids(self.block_size);
             groups.handles.clear();
             for group in 0..self.groups.count() as usize {
-                let start = if self.limited().contains(&group) { first_hit } else { given };
+                let start = if self.limited().contains(&group) { first.min(hit) } else { given };
                 let ids = (start..hit).map(|block| mix(ids.id(block), group as u64));
                 let handles = ids.filter_map(|id| self.pool.take_cached(id)).collect();
                 groups.handles.push(handles);
@@ -203,7 +203,7 @@ impl KvCache {
             groups.registered = hits.blocks;
             self.pool.record(sequence.findable(self.block_size), hits);
         }
-        groups.first = first.max(first_hit);
+        groups.first = first;
         sequence.blocks.groups = Some(groups);
         let fits = self.pool.take_unregistered(taken);
         debug_assert!(fits, "fewer blocks than the pool said were free");

@@ -165,8 +165,13 @@ impl Sequence {
 
     /// Sets the computed tokens to a prefix hit of `blocks`.
     pub(crate) fn found(&mut self, blocks: u32, block_size: u32) {
-        let found = self.cached + blocks * block_size;
-        self.computed = found.max(self.transferred).max(self.counted);
+        self.computed = self.computed_with(blocks, block_size).max(self.counted);
+    }
+
+    /// Returns the tokens that are computed with a prefix hit of `blocks`: those of blocks behind it are, too, if the
+    /// request comes with the KV entries of its prompt.
+    pub(crate) fn computed_with(&self, blocks: u32, block_size: u32) -> u32 {
+        (self.cached + blocks * block_size).max(self.transferred)
     }
 
     /// Returns the largest prefix hit, in blocks. The last token is always computed, as it yields the next one.
