@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use rooflut::model::KvGroups;
 use rooflut::sim::cluster::Lockstep;
 use rooflut::sim::load::RequestList;
 use rooflut::sim::{Content, Outcome, Request, RequestId, Role, ServerError, SimConfig, SimReport, Simulator};
@@ -37,8 +36,7 @@ pub(super) fn calls(bytes: &[u8]) {
         config.rules.empty_schedule_sleep_ns *= u64::from(sleeps);
     }
     if role == Role::Decode {
-        // Of several groups, the plain engine holds other blocks of a prompt that comes with its KV entries.
-        config.kv_groups = KvGroups::ONE;
+        // The prompt comes with its KV entries.
         for request in &mut requests {
             request.cached_prompt_tokens = 0;
             if matches!(request.content, Content::TraceBlocks { .. }) {
