@@ -51,8 +51,8 @@ static void texts(void) {
   EXPECT(rooflut_model_find("", 0, &out, NULL), ROOFLUT_CODE_REFUSED, "");
   EXPECT(rooflut_tables_find("h101", 4, &out, &error), ROOFLUT_CODE_REFUSED, "nearest: h100");
   EXPECT(rooflut_tables_load("/nonexistent", 12, &out, &error), ROOFLUT_CODE_REFUSED, "path: /nonexistent: expected");
-  // A zero in a text does not end the message.
-  EXPECT(rooflut_tables_load("/none\0xistent", 13, &out, &error), ROOFLUT_CODE_REFUSED, "path: /none xistent: expected");
+  // A zero in a text does not end the message, which shows it escaped.
+  EXPECT(rooflut_tables_load("/none\0xistent", 13, &out, &error), ROOFLUT_CODE_REFUSED, "path: /none\\u{0}xistent: expected");
   RooflutConfigFiles files = {.name = "m", .name_length = 1, .config = "[1]", .config_length = 3};
   EXPECT(rooflut_model_read(&files, &out, &error), ROOFLUT_CODE_REFUSED, "config: ");
   files.config_length = ((size_t)256 << 20) + 1;
