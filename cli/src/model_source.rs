@@ -1,12 +1,12 @@
 //! The model that `--model` names.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rooflut::model::{self, CATALOG, Parallelism};
 use rooflut_error::{Whole, hint, nearest, no_effect};
 use rooflut_hf_config::{ConfigError, Keys, Options, Remedy};
-use rooflut_scenario::{Kind, Model, Target};
+use rooflut_scenario::{Kind, Model, Target, model_files};
 
 use crate::error::Error;
 use crate::input;
@@ -67,7 +67,7 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
             ignored: Vec::new(),
         });
     }
-    let [path, formats, generation] = files(name).ok_or_else(|| unknown(name))?;
+    let [path, formats, generation] = model_files(name).ok_or_else(|| unknown(name))?;
     let text = input::read(&path, Whole::Model).map_err(Error::reading(&path))?;
     let (formats, generation) = (if_present(&formats)?, if_present(&generation)?);
     let options = options.with_hf_quant_config(formats.as_deref()).with_generation_config(generation.as_deref());
@@ -81,20 +81,6 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
         keys: Some(config.keys),
         ignored: config.ignored,
     })
-}
-
-/// Returns the `config.json` at this path, or in this folder, and the files that may be beside it; `None` for a name.
-pub(crate) fn files(name: &str) -> Option<[PathBuf; 3]> {
-    let mut path = PathBuf::from(name);
-    if path.is_dir() {
-        path.push("config.json");
-    }
-    if !path.exists() && path.extension().is_none_or(|extension| extension != "json") {
-        return None;
-    }
-    let [formats, generation] =
-        ["hf_quant_config.json", "generation_config.json"].map(|name| path.with_file_name(name));
-    Some([path, formats, generation])
 }
 
 /// Reads a file; `None` if there is none.

@@ -21,7 +21,7 @@ pub struct OutputFile {
 }
 
 /// End of the names of files that are not whole.
-const SUFFIX: &str = ".tmp";
+pub(crate) const SUFFIX: &str = ".tmp";
 
 enum To {
     File(NamedTempFile, PathBuf),
@@ -52,26 +52,11 @@ impl OutputFile {
         Ok(OutputFile::new(To::File(file, destination.to_owned()), named))
     }
 
-    /// Opens a file as [`beside`](OutputFile::beside), unless another process has opened it so. Removes what a `kill -9` left
-    /// of such files.
+    /// Opens a file as [`beside`](OutputFile::beside), as [`lock_alone`] locks it.
     pub(crate) fn alone(destination: &Path, named: &Path) -> Result<OutputFile, Error> {
         let output = OutputFile::beside(destination, named)?;
         if let To::File(file, _) = output.to.get_ref() {
-            lock(file.as_file(), named)?;
-            // Before it was locked, another process may have taken it for one that was left behind.
-            if !file.path().exists() {
-                return Err(in_use(named));
-            }
-            let folder = file.path().parent().unwrap_or(Path::new("."));
-            let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-            for path in entries.filter(|path| is_beside(path, destination) && path != file.path()) {
-                // One that is gone is written no more.
-                let Ok(other) = File::open(&path) else { continue };
-                if lock(&other, named)? {
-                    // No process writes to it. It may be that of another user, and then stays.
-                    let _ = fs::remove_file(&path);
-                }
-            }
+            lock_alone(file.as_file(), file.path(), destination, named)?;
         }
         Ok(output)
     }
@@ -90,6 +75,15 @@ impl OutputFile {
 
     fn new(to: To, named: &Path) -> OutputFile {
         OutputFile { to: BufWriter::new(to), named: named.to_owned() }
+    }
+
+    /// Returns the path of what is written so far, the whole of it; `None` for a stream.
+    pub(crate) fn written(&mut self) -> Result<Option<&Path>, Error> {
+        self.flush().map_err(Error::writing(&self.named))?;
+        Ok(match self.to.get_ref() {
+            To::File(file, _) => Some(file.path()),
+            To::Stream(_) => None,
+        })
     }
 
     /// Moves the file to its destination.
@@ -130,8 +124,29 @@ impl Write for To {
     }
 }
 
+/// Locks a file or folder at `path`, which is written beside `destination`, unless another process writes one. Removes what a
+/// `kill -9` left of such files and folders.
+pub(crate) fn lock_alone(file: &File, path: &Path, destination: &Path, named: &Path) -> Result<(), Error> {
+    lock(file, named)?;
+    // Before it was locked, another process may have taken it for one that was left behind.
+    if !path.exists() {
+        return Err(in_use(named));
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    for other in entries.filter(|other| is_beside(other, destination) && other != path) {
+        // One that is gone is written no more.
+        let Ok(file) = File::open(&other) else { continue };
+        if lock(&file, named)? {
+            // No process writes to it. It may be that of another user, and then stays.
+            let _ = if other.is_dir() { fs::remove_dir_all(&other) } else { fs::remove_file(&other) };
+        }
+    }
+    Ok(())
+}
+
 /// Returns the beginning of the name of a file that is written beside `destination`.
-fn hidden(destination: &Path) -> OsString {
+pub(crate) fn hidden(destination: &Path) -> OsString {
     let mut hidden = OsString::from(".");
     hidden.push(destination.file_name().unwrap_or_default());
     hidden.push(".rooflut-");

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rooflut_error::{key, no_effect};
 use rooflut_observe::Measured;
-use rooflut_scenario::{Scenario, ScenarioFile};
+use rooflut_scenario::{Scenario, ScenarioFile, model_files};
 
 use crate::error::Error;
-use crate::model_source;
 
 /// Depth of the folders below a table set that are looked through; it has one for each version of an engine.
 const DEPTH: u32 = 2;
@@ -124,7 +123,7 @@ fn check(folder: &Path, name: &'static str, path: &Path) -> Result<(), Error> {
 /// Returns the files and folders that a command may open for the path of a key.
 fn files(name: &str, path: &Path) -> Vec<PathBuf> {
     match (name, path.to_str()) {
-        ("model" | "draft_model", Some(name)) => model_source::files(name).map_or_else(Vec::new, Vec::from),
+        ("model" | "draft_model", Some(name)) => model_files(name).map_or_else(Vec::new, Vec::from),
         ("tables" | "prefill" | "decode" | "fleet", _) => {
             let mut files = vec![path.to_owned()];
             add_entries(path, DEPTH, &mut files);

@@ -31,6 +31,6 @@ pub use emit::{generate_builtin, generate_constants, generate_engines, generate_
 pub use read::{
     BUILT_IN, Error, ErrorKind, ExcludedRows, FILES, Fingerprint, Gpus, MeasuredRow, MeasuredRows, RecordLines,
     RefusedRow, StoredAxes, StoredEntry, StoredSet, StoredTable, TableRows, TableSet, data_sheet, fingerprints,
-    fingerprints_csv, line_ends, own_gpu, read_any_set, read_own_set, read_rows, read_set,
+    fingerprints_csv, line_ends, own_gpu, read_any_set, read_own_set, read_rows, read_set, set_files,
 };
 pub use rooflut_roofline::{Dtype, MeasuredKernel, OperationKind};

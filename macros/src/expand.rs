@@ -60,30 +60,23 @@ pub(crate) fn expand(call: &CallWithGpus, manifest_dir: &Path) -> syn::Result<To
         .map_err(|error| syn::Error::new(call.dir.span(), message(error, &path)))?;
     let set: TokenStream = set.parse().map_err(|error| syn::Error::new(call.dir.span(), error))?;
     // Cargo does not track files that a procedural macro reads, but it tracks those of `include_bytes!`.
-    let includes = files(&dir, &path).into_iter().map(|file| {
-        if Path::new(&path).is_absolute() {
-            quote!(::core::include_bytes!(#file))
-        } else {
-            let file = format!("/{file}");
+    let includes = rooflut_codegen::set_files(&dir).into_iter().map(|file| match file.strip_prefix(manifest_dir) {
+        Ok(file) => {
+            let file = format!("/{}", file.display());
             quote!(::core::include_bytes!(::core::concat!(
                 ::core::env!("CARGO_MANIFEST_DIR"),
                 #file
             )))
+        }
+        Err(_) => {
+            let file = file.display().to_string();
+            quote!(::core::include_bytes!(#file))
         }
     });
     Ok(quote! {{
         #(const _: &[u8] = #includes;)*
         #set
     }})
-}
-
-/// The files of the set in `dir`, as paths that start with `path`.
-fn files(dir: &Path, path: &str) -> Vec<String> {
-    if dir.is_file() {
-        return vec![path.to_owned()];
-    }
-    let files = rooflut_codegen::FILES.iter();
-    files.filter(|file| dir.join(file).exists()).map(|file| format!("{path}/{file}")).collect()
 }
 
 /// The message, with the path as the call has it.

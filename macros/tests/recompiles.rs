@@ -6,6 +6,7 @@ use support::{UserCrate, fixture};
 
 const MAIN: &str = r#"fn main() {
     let set = rooflut::tables!("data/my-set");
+    let set = set.version(set.versions().last());
     let gemm = set.gemm().unwrap().entries().next().unwrap();
     println!("{} {} {:?}", set.name(), set.gpu().name, gemm.points.latency_us());
 }
@@ -36,4 +37,14 @@ fn when_a_file_of_the_set_changes() {
     assert_eq!(user.run(), "own-gpu toy [13.5]\n");
     user.write("data/my-set", &file(&gemm.replace("13.5", "14.5")));
     assert_eq!(user.run(), "own-gpu toy [14.5]\n");
+
+    // The rows of another engine version.
+    user.remove("data/my-set");
+    for (file, text) in [("set.toml", &*set_toml), ("gemm.csv", gemm), ("toy-2/set.toml", &set_toml)] {
+        user.write(&format!("data/my-set/{file}"), text);
+    }
+    for latency_us in ["15.5", "16.5"] {
+        user.write("data/my-set/toy-2/gemm.csv", &gemm.replace("13.5", latency_us));
+        assert_eq!(user.run(), format!("own-gpu toy [{latency_us}]\n"));
+    }
 }

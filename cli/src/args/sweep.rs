@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 use std::path::PathBuf;
+use std::thread;
 
 use clap::builder::{NonEmptyStringValueParser, ValueParser};
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches, ValueEnum};
@@ -98,6 +99,12 @@ pub(crate) enum Cluster {
 }
 
 impl SweepArgs {
+    /// The threads, by default as many as the CPUs that the process may use.
+    pub(crate) fn threads(&self) -> usize {
+        let available = || thread::available_parallelism().map_or(1, usize::from);
+        self.threads.map_or_else(available, NonZero::get)
+    }
+
     /// Returns the arguments that describe the grid.
     ///
     /// # Errors

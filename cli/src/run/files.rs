@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use rooflut_html::RowSink;
 use rooflut_report::{Report, RequestsCsv, Role, StepsCsv, Timeline, Window};
-use rooflut_scenario::{Group, Output, Run};
+use rooflut_scenario::{Group, Output, Run, model_files};
 
 use crate::args::RunArgs;
 use crate::error::Error;
 use crate::html::{self, HtmlFile};
-use crate::model_source;
 use crate::output_file::OutputFile;
 use crate::outputs::{Existing, Outputs, is_stdout};
 
@@ -129,7 +128,7 @@ fn inputs(args: &RunArgs) -> Vec<(PathBuf, &'static str)> {
             _ => "is a file of the servers of this run",
         };
         let paths = match (key, path.to_str()) {
-            ("model" | "draft_model", Some(name)) => model_source::files(name).map_or_else(Vec::new, Vec::from),
+            ("model" | "draft_model", Some(name)) => model_files(name).map_or_else(Vec::new, Vec::from),
             ("trace", Some("-")) => vec![PathBuf::from("/dev/stdin")],
             _ => vec![path],
         };

@@ -50,7 +50,11 @@ impl<'o> SweepFile<'o> {
         let done = found.rows;
         let mut file = SweepFile { to, path, done, bytes: found.bytes };
         if found.bytes == 0 {
-            file.write(&sweep.csv_header()).map_err(|error| file.writing(error))?;
+            match file.write(&sweep.csv_header()) {
+                // The first row finds out, too.
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => (),
+                written => written.map_err(|error| file.writing(error))?,
+            }
         }
         Ok(file)
     }

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::args::SweepArgs;
 use crate::error::Error;
-use crate::output_file::{OutputFile, lock};
+use crate::output_file::{OutputFile, SUFFIX, hidden, lock, lock_alone};
 use crate::temporary;
 
 /// Most time for which rows are in memory alone, where a signal loses them.
@@ -36,13 +36,17 @@ impl SweepFolder {
         if !(args.resume && path.exists()) {
             create(path)?;
         }
-        let lock = locked(path)?;
+        let folder = opened(path)?;
+        if let Some(folder) = &folder {
+            lock(folder, path)?;
+        }
         remove_temporary(path)?;
-        let files = files(path)?;
-        let earlier = earlier_parts(files.iter().map(|file| read(file)), sweep, args.shard)?;
+        let parts = files(path)?.len() as u64;
+        let read = |number| read(&path.join(name(number as usize)));
+        let earlier = earlier_parts(parts, read, args.threads(), sweep, args.shard)?;
         Ok(SweepFolder {
             path: path.to_owned(),
-            _lock: lock,
+            _lock: folder,
             part: earlier.last,
             number: earlier.full,
             written: Instant::now(),
@@ -90,7 +94,11 @@ impl SweepFolder {
 }
 
 /// A folder that appears whole or not at all.
-pub(super) struct Whole(TempDir);
+pub(super) struct Whole {
+    folder: TempDir,
+    /// Keeps other sweeps out.
+    _lock: Option<File>,
+}
 
 impl Whole {
     /// Creates a temporary folder beside `path`, which must not exist.
@@ -102,17 +110,21 @@ impl Whole {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let mut prefix = tempfile::Builder::new();
-        let make = || prefix.prefix(".rooflut-sweep.").tempdir_in(parent);
-        let beside = temporary::create(make).map_err(Error::writing(path))?;
-        let whole = Whole(beside);
+        let hidden = hidden(path);
+        let make = || tempfile::Builder::new().prefix(&hidden).suffix(SUFFIX).tempdir_in(parent);
+        let folder = temporary::create(make).map_err(Error::writing(path))?;
+        let lock = opened(folder.path())?;
+        if let Some(lock) = &lock {
+            lock_alone(lock, folder.path(), path, path)?;
+        }
+        let whole = Whole { folder, _lock: lock };
         fs::create_dir(whole.path()).map_err(Error::writing(path))?;
         Ok(whole)
     }
 
     /// The folder as long as it is temporary.
     pub(super) fn path(&self) -> PathBuf {
-        self.0.path().join("whole")
+        self.folder.path().join("whole")
     }
 
     /// Moves the folder to `path`.
@@ -131,14 +143,9 @@ fn create(path: &Path) -> Result<(), Error> {
     })
 }
 
-/// Locks a folder; only Unix has locks of folders.
-fn locked(path: &Path) -> Result<Option<File>, Error> {
-    if !cfg!(unix) {
-        return Ok(None);
-    }
-    let folder = open(path).map_err(Error::reading(path))?;
-    lock(&folder, path)?;
-    Ok(Some(folder))
+/// Opens a folder for its lock; only Unix has locks of folders.
+fn opened(path: &Path) -> Result<Option<File>, Error> {
+    if cfg!(unix) { open(path).map(Some).map_err(Error::reading(path)) } else { Ok(None) }
 }
 
 /// Removes the temporary files that a `kill -9` left behind.

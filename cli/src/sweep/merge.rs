@@ -1,6 +1,7 @@
 //! `rooflut sweep --merge`: the files of all shards, joined.
 
-use std::io::{BufReader, Write};
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use rooflut_sweep::merge;
@@ -11,13 +12,18 @@ use crate::output::{count, plural};
 use crate::output_file::OutputFile;
 use crate::outputs::is_stdout;
 
+use super::Rows;
 use super::out::is_parquet;
 
-/// Joins the shards, and returns what was written; `pictures` draws the rows, and returns what it has drawn.
+/// Bytes of a shard that are read at once.
+const CHUNK: usize = 1 << 16;
+
+/// Joins the shards, and returns what was written; `pictures` draws the rows, and returns what it has drawn. The rows appear
+/// under their name after all else, so that a join that was interrupted is seen.
 pub(super) fn run(
     args: &SweepArgs,
     shards: &[PathBuf],
-    pictures: impl FnOnce((&Path, u64)) -> Result<String, Error>,
+    pictures: impl FnOnce((Rows<'_>, u64)) -> Result<String, Error>,
 ) -> Result<String, Error> {
     if args.path.is_some() || !args.lists.0.is_empty() {
         return Err(Error::new("--merge takes the files of shards alone; leave the flags of the scenario out"));
@@ -34,16 +40,11 @@ pub(super) fn run(
         )));
     }
     if parquet {
-        let rows = folders(shards, out)?;
-        return Ok(summary(out, rows, &plural(shards.len() as u64, "folder")) + &pictures((out, rows))?);
+        return folders(shards, out, pictures);
     }
-    let opened = shards
-        .iter()
-        .map(|path| {
-            let file = rooflut_error::open(path).map_err(Error::reading(path))?;
-            Ok((path.display().to_string(), BufReader::new(file)))
-        })
-        .collect::<Result<Vec<_>, Error>>()?;
+    let opened =
+        shards.iter().map(|path| Ok((path.display().to_string(), BufReader::with_capacity(CHUNK, open(path)?))));
+    let opened = opened.collect::<Result<Vec<_>, Error>>()?;
     let mut file = match out {
         out if is_stdout(out) => OutputFile::stdout(out),
         out if out.exists() => {
@@ -51,17 +52,45 @@ pub(super) fn run(
         }
         out => OutputFile::alone(out, out)?,
     };
-    let rows = merge(opened, |line| file.write_all(line).map_err(Error::writing(out)))?;
+    let count = merge(opened, |line| file.write_all(line).map_err(Error::writing(out)))?;
+    let drawn = match file.written()? {
+        Some(at) => pictures((Rows { name: out, at }, count))?,
+        None => return file.finish().map(|()| String::new()),
+    };
     file.finish()?;
-    if is_stdout(out) {
-        return Ok(String::new());
-    }
-    Ok(summary(out, rows, &plural(shards.len() as u64, "file")) + &pictures((out, rows))?)
+    Ok(summary(out, count, &plural(shards.len() as u64, "file")) + &drawn)
 }
 
-/// Joins folders of Parquet files, and returns the number of rows.
+/// Opens a shard.
+fn open(path: &Path) -> Result<Box<dyn Read>, Error> {
+    let file = rooflut_error::open(path).map_err(Error::reading(path))?;
+    let is_file = file.metadata().map_err(Error::reading(path))?.is_file();
+    Ok(if is_file { Box::new(Shard { path: path.to_owned(), read: 0 }) } else { Box::new(file) })
+}
+
+/// A file that is open only while it is read: a process may have fewer files open than a sweep has shards.
+struct Shard {
+    path: PathBuf,
+    read: u64,
+}
+
+impl Read for Shard {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(self.read))?;
+        let read = file.read(to)?;
+        self.read += read as u64;
+        Ok(read)
+    }
+}
+
+/// Joins folders of Parquet files.
 #[cfg(feature = "parquet")]
-fn folders(shards: &[PathBuf], out: &Path) -> Result<u64, Error> {
+fn folders(
+    shards: &[PathBuf],
+    out: &Path,
+    pictures: impl FnOnce((Rows<'_>, u64)) -> Result<String, Error>,
+) -> Result<String, Error> {
     use super::folder;
 
     let files = shards.iter().map(|path| folder::files(path)).collect::<Result<Vec<_>, Error>>()?;
@@ -71,17 +100,18 @@ fn folders(shards: &[PathBuf], out: &Path) -> Result<u64, Error> {
     });
     let whole = folder::Whole::create(out)?;
     let mut number = 0;
-    let rows = rooflut_sweep::merge_parts(opened, |part| {
+    let count = rooflut_sweep::merge_parts(opened, |part| {
         let written = folder::write(part, &whole.path(), out, number);
         number += 1;
         written
     })?;
+    let drawn = pictures((Rows { name: out, at: &whole.path() }, count))?;
     whole.finish(out)?;
-    Ok(rows)
+    Ok(summary(out, count, &plural(shards.len() as u64, "folder")) + &drawn)
 }
 
 #[cfg(not(feature = "parquet"))]
-fn folders(_: &[PathBuf], _: &Path) -> Result<u64, Error> {
+fn folders(_: &[PathBuf], _: &Path, _: impl FnOnce((Rows<'_>, u64)) -> Result<String, Error>) -> Result<String, Error> {
     Err(super::out::no_parquet())
 }
 

@@ -13,14 +13,13 @@ mod report;
 mod submit;
 mod units;
 
-use std::num::NonZero;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use rooflut::table::TableSet;
-use rooflut_scenario::Scenario;
+use rooflut_scenario::{Kind, Scenario};
 use rooflut_sweep::{Grid, Named, Sources, Sweep};
 
 use crate::args::SweepArgs;
@@ -65,8 +64,7 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
     let command = host.command;
     let (grid, keys) = grid::grid(args, None)?;
     let sweep = found(grid).map_err(|error| keys.place(error))?.stopped_by(host.stop);
-    let available = || thread::available_parallelism().map_or(1, usize::from);
-    let threads = args.threads.map_or_else(available, NonZero::get);
+    let threads = args.threads();
     sweep.check_size(args.shard, args.max_points, (threads, "threads"))?;
     let points = args.shard.len(sweep.grid().len());
     plots::check(&args.plot, &sweep)?;
@@ -75,15 +73,22 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
     }
     let mut out = SweepOut::open(args, &sweep, host.stdout)?;
     let done = out.done();
-    let mut progress = Progress::new(points, done, args.progress, host.shows_progress);
+    // A bar would stand in the same lines as rows on a terminal.
+    let file = args.out.as_deref().filter(|path| !is_stdout(path));
+    let shows_bar = host.shows_progress && (file.is_some() || !io::stdout().is_terminal());
+    let mut progress = Progress::new(points, done, args.progress, shows_bar);
     let threads = threads.min(usize::try_from(points).unwrap_or(threads));
     let saved = Arc::new(AtomicU64::new(done));
-    let _words = args.out.clone().filter(|path| !is_stdout(path)).map(|path| {
+    let kept = {
         let saved = Arc::clone(&saved);
-        temporary::say_on_signals(move || {
+        move || {
             let (rows, all) = (count(saved.load(Ordering::Relaxed)), plural(points, "row"));
-            format!("{}: {rows} of {all} written; go on with the same command and --resume", path.display())
-        })
+            format!("{rows} of {all} written; go on with the same command and --resume")
+        }
+    };
+    let _said = file.map(|path| {
+        let (path, kept) = (path.display().to_string(), kept.clone());
+        temporary::say_on_signals(move || format!("{path}: {}", kept()))
     });
     let (mut failed, mut rows) = (0_u64, done);
     let written = sweep.rows(args.shard, done, threads, |row| {
@@ -95,15 +100,24 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
         Ok(())
     });
     drop(progress);
+    // A disk that is full leaves whole rows.
+    let written = written.map_err(|ended| match ended {
+        Ended::Failed(error) if file.is_some() && error.kind() == Kind::Io => {
+            Ended::Failed(Error::of(Kind::Io, format!("{error}; {}", kept())))
+        }
+        ended => ended,
+    });
     match written.and_then(|()| out.finish()) {
         Ok(()) | Err(Ended::ReaderLeft) => (),
         Err(Ended::Failed(error)) => return Err(error),
     }
     let remarks = warnings(INDENT, sweep.remarks());
-    let Some(path) = args.out.as_deref().filter(|path| !is_stdout(path)) else {
+    let Some(path) = file else {
         return Ok(print_aside(remarks));
     };
-    Ok(summary(path, points, done, failed) + &remarks + &pictures(args, (path, points), report, &command)?)
+    Ok(summary(path, points, done, failed)
+        + &remarks
+        + &pictures(args, (Rows { name: path, at: path }, points), report, &command)?)
 }
 
 /// Finds what the scenarios of a grid name.
@@ -114,19 +128,28 @@ fn found(grid: Grid) -> Result<Sweep<'static>, Error> {
     Ok(Sweep::try_new(grid, sources, &version())?)
 }
 
+/// Rows of a sweep that are written.
+#[derive(Clone, Copy)]
+struct Rows<'p> {
+    /// The path that they have in the end, by which errors, charts and reports name them.
+    name: &'p Path,
+    /// The file or folder that they are in.
+    at: &'p Path,
+}
+
 /// Draws the charts of the rows and writes their report, and returns the paths of the charts and the Pareto front, as they
 /// are asked for.
 fn pictures(
     args: &SweepArgs,
-    (rows, count): (&Path, u64),
+    (rows, count): (Rows<'_>, u64),
     report: Option<HtmlFile>,
     command: &str,
 ) -> Result<String, Error> {
     let is_asked = args.pareto || !args.plot.is_empty();
-    let drawn = if count > 0 { plots::draw(&args.plot, rows)? } else { String::new() };
     if let Some(report) = report {
         report::write(report, rows, command)?;
     }
+    let drawn = if count > 0 { plots::draw(&args.plot, rows)? } else { String::new() };
     Ok(match count {
         // A shard of a small grid may have no rows.
         0 if is_asked => "nothing to draw: there are no rows\n".to_owned(),

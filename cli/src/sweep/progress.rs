@@ -1,9 +1,10 @@
 //! How far a sweep is, while it lasts.
 
+use std::fmt;
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::output::{count, number, plural};
 
@@ -72,10 +73,14 @@ impl Drop for Progress {
 
 fn bar(total: u64, before: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    let template = "{wide_bar} {human_pos} of {human_len} deployments, {eta} left";
-    let bar = match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
+    let bar = match ProgressStyle::with_template("{wide_bar} {done}, {eta} left") {
+        Ok(style) => bar.with_style(style.with_key("done", move |state: &ProgressState, to: &mut dyn fmt::Write| {
+            let _ = write!(to, "{} of {}", count(state.pos()), plural(total, "deployment"));
+        })),
         Err(_) => bar,
     };
-    bar.with_position(before)
+    bar.set_position(before);
+    // Rows that were there took no time.
+    bar.reset_eta();
+    bar
 }

@@ -1,7 +1,6 @@
 //! `rooflut sweep --html`: the rows as a report.
 
 use std::io::BufReader;
-use std::path::Path;
 
 use rooflut_html::Input;
 
@@ -10,6 +9,7 @@ use crate::error::Error;
 use crate::html::HtmlFile;
 use crate::outputs::{Existing, Outputs};
 
+use super::Rows;
 use super::plots::csv;
 
 /// Opens the report that is asked for, before the rows are simulated.
@@ -21,8 +21,8 @@ pub(super) fn open(args: &SweepArgs) -> Result<Option<HtmlFile>, Error> {
 }
 
 /// Writes the report of the rows.
-pub(super) fn write(report: HtmlFile, rows: &Path, command: &str) -> Result<(), Error> {
-    let read = Input::read(&rows.display().to_string(), BufReader::new(csv(rows)?));
-    let input = read.map_err(|error| error.in_file(rows))?;
+pub(super) fn write(report: HtmlFile, rows: Rows<'_>, command: &str) -> Result<(), Error> {
+    let read = Input::read(&rows.name.display().to_string(), BufReader::new(csv(rows)?));
+    let input = read.map_err(|error| error.in_file(rows.name))?;
     report.write(vec![input], command)
 }

@@ -14,7 +14,7 @@ use crate::outputs::is_stdout;
 use crate::parser::Invocation;
 
 use super::out::{Ended, SweepOut};
-use super::{found, grid, plots};
+use super::{Rows, found, grid, plots};
 
 /// A sweep whose rows are simulated in units: ranges of indices. A unit depends on nothing but the arguments and its
 /// range, so any process can simulate it.
@@ -154,6 +154,6 @@ impl UnitsOut {
 /// A file that cannot be read.
 pub fn sweep_csv(out: &Path) -> Result<String, Error> {
     let mut csv = String::new();
-    plots::csv(out)?.read_to_string(&mut csv).map_err(Error::reading(out))?;
+    plots::csv(Rows { name: out, at: out })?.read_to_string(&mut csv).map_err(Error::reading(out))?;
     Ok(csv)
 }

@@ -154,7 +154,8 @@ fn pods_refuse_other_builds_and_replace_nothing() {
     let script = script(&folder.answer(&arguments));
     let refused = |script: &str| {
         let output = folder.pod(script, 0).wait_with_output().expect("a pod");
-        assert_eq!(output.status.code(), Some(2));
+        // The Job fails at once.
+        assert_eq!(output.status.code(), Some(78));
         String::from_utf8(output.stderr).expect("UTF-8")
     };
     fs::write(folder.at("sweep.csv"), "mine").expect("a file");
@@ -222,7 +223,7 @@ fn tasks_of_slurm_write_the_rows_of_one_run() {
     refused(&go, &format!("{OUT} already exists"));
     refused(
         &["--submit=slurm", "--shards=4", "--out=new.csv", "--go"],
-        "less than 4 shards (--shards), the MaxArraySize",
+        "fewer than 4 shards (--shards), the MaxArraySize",
     );
     assert!(!Path::new(&folder.at("new.csv.4-shards")).exists());
 }
@@ -240,16 +241,27 @@ fn what_cannot_be_submitted_is_refused() {
         let message_found = failure(&format!("sweep --rate 1,2 --requests 9 --out new.csv {arguments}"));
         assert!(message_found.contains(message), "{arguments}: {message_found}");
     }
-    let needed = "--submit kubernetes --shards 2 --job image=a --job claim=b --job memory=1Gi";
+    let needed = ["image=a", "claim=b", "memory=1Gi"];
     for (more, message) in [
         ("--out /sweep.csv", "--out: expected a path inside the volume"),
         ("--out a/../../sweep.csv", "--out: expected a path inside the volume"),
         ("--out - ", "--out: expected a file or NAME.parquet, found standard output"),
         ("--out new.csv --job name=A", "--job name: expected at most 47 lower-case letters"),
         ("--out new.csv --job partition=cpu", "found \"partition\"; correct it"),
+        (
+            "--out new.csv --job memory=4",
+            "--job memory: expected a size with its unit, as in 4Gi, found \"4\"; correct it",
+        ),
+        ("--out new.csv --job memory=4Q", "found \"4Q\""),
+        ("--out new.csv --job memory=0.0Gi", "found \"0.0Gi\""),
+        ("--out new.csv --job claim=C_d", "--job claim: expected the name of a volume claim, found \"C_d\""),
+        ("--out new.csv --job namespace=a.b", "--job namespace: expected the name of a namespace, found \"a.b\""),
         ("--out new.csv --job fs-group=me", "--job fs-group: expected a number, found \"me\""),
     ] {
-        let found = failure(&format!("sweep --rate 1,2 --requests 9 {needed} {more}"));
+        let is_given = |setting: &str| more.contains(setting.split_once('=').expect("a value").0);
+        let others = needed.into_iter().filter(|setting| !is_given(setting));
+        let others: String = others.map(|setting| format!(" --job {setting}")).collect();
+        let found = failure(&format!("sweep --rate 1,2 --requests 9 --submit kubernetes --shards 2{others} {more}"));
         assert!(found.contains(message), "{more}: {found}");
     }
 }

@@ -3,10 +3,13 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{failure, file, json, new_path, success};
+use crate::support::{LLAMA, failure, file, json, new_path, rooflut, success};
+
+const TINY_SET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fixtures/tiny-set");
 
 /// The rows of a sweep, by the names of their columns.
 pub(crate) fn rows(csv: &str) -> Vec<HashMap<String, String>> {
@@ -116,13 +119,108 @@ fn rows_before_and_after_a_change_of_a_file_are_not_mixed() {
     assert!(message.contains("other files"), "{message}");
 }
 
+#[test]
+fn all_files_that_are_read_tell_grids_apart_and_no_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    };
+    write("model/config.json", LLAMA);
+    let tiny = |name: &str| fs::read_to_string(format!("{TINY_SET}/{name}")).expect("a file");
+    let (header, gemm) = (tiny("set.toml"), tiny("gemm.csv"));
+    let decode = tiny("attention_decode.csv").replace("bf16,fp8,", "bf16,bf16,");
+    // The sections before one, of a set of another name.
+    let header = |section: &str, name: &str| {
+        let (header, _) = header.split_once(section).expect("a section");
+        header.replace("\"tiny\"", name)
+    };
+    write("base/set.toml", &header("[allreduce]", "'base'"));
+    write("base/attention_prefill.csv", &tiny("attention_prefill.csv"));
+    write("base/attention_decode.csv", &decode);
+    write("own/set.toml", &header("[prefill]", "'own'").replace("[gemm]", "inherits = 'base'\n[gemm]"));
+    write("own/vllm-0.31/set.toml", &header("[prefill]", "'own'"));
+    for name in ["base/gemm.csv", "own/gemm.csv", "own/vllm-0.31/gemm.csv"] {
+        write(name, &gemm);
+    }
+    let path = |name: &str| folder.path().join(name).to_str().expect("a path").to_owned();
+    let grid = || {
+        let of = |model: &str, tables: &str| {
+            let csv = success(&format!("sweep --requests 1 --model {} --tables {}", path(model), path(tables)));
+            rows(&csv)[0]["grid"].clone()
+        };
+        (of("model", "own"), of("model/config.json", "own"))
+    };
+    let mut before = grid();
+    for (name, text) in [
+        ("model/hf_quant_config.json", r#"{"quantization": {"quant_algo": "FP8", "exclude_modules": ["lm_head"]}}"#),
+        ("model/generation_config.json", r#"{"top_k": 20}"#),
+        ("own/vllm-0.31/gemm.csv", &gemm.replace("bf16,1024,1024,256,7.5,0.072\n", "")),
+        ("base/attention_decode.csv", &decode.replace("11.5", "11.75")),
+    ] {
+        write(name, text);
+        let after = grid();
+        assert!(after.0 != before.0 && after.1 != before.1, "{name}");
+        before = after;
+    }
+    // Weights are no part of what is read, and may take minutes.
+    for name in ["model/model.safetensors", "own/notes.txt", "base/notes.txt"] {
+        write(name, "other");
+        assert_eq!(grid(), before, "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn more_shards_join_than_files_may_be_open() {
+    const GRID: &str = "sweep --requests 2 --tp 1,2 --rate 1..20";
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let shards: Vec<String> = (1..=40).map(|shard| at(&format!("{shard}.csv"))).collect();
+    for (shard, path) in (1..).zip(&shards) {
+        success(&format!("{GRID} --shard {shard}/40 --out {path}"));
+    }
+    let merge = rooflut(&format!("sweep --merge {} --out {}", shards.join(" "), at("out.csv")));
+    let mut limited = Command::new("bash");
+    limited.args(["-c", "ulimit -n 30; exec \"$0\" \"$@\""]).arg(merge.get_program()).args(merge.get_args());
+    let output = limited.output().expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(fs::read_to_string(at("out.csv")).expect("a file"), success(GRID));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_chart_that_cannot_be_written_leaves_a_join_to_be_done_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    success(&format!("sweep --requests 20 --rate 1..3 --out {}", at("1.csv")));
+    // The chart's path is that of a folder.
+    fs::create_dir(at("out.tpot_mean-rate.svg")).expect("a folder");
+    let merge = format!("sweep --merge {} --out {} --plot tpot_mean:rate", at("1.csv"), at("out.csv"));
+    failure(&merge);
+    assert!(!folder.path().join("out.csv").exists());
+    fs::remove_dir(at("out.tpot_mean-rate.svg")).expect("a folder");
+    success(&merge);
+    assert_eq!(fs::read(at("out.csv")).expect("a file"), fs::read(at("1.csv")).expect("a file"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_leaves_before_the_header_ends_a_sweep_in_silence() {
+    let sweep = rooflut("sweep --requests 20 --rate 1,2");
+    let mut piped = Command::new("bash");
+    // The reader has left when the sweep starts.
+    piped.args(["-c", "(sleep 0.2; exec \"$0\" \"$@\"; ) | true; exit ${PIPESTATUS[0]}"]);
+    let output = piped.arg(sweep.get_program()).args(sweep.get_args()).output().expect("it starts");
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_signal_keeps_whole_rows_with_which_a_sweep_goes_on() {
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
     use std::thread::yield_now;
-
-    use crate::support::rooflut;
 
     const GRID: &str = "sweep --requests 2000 --tp 1,2,4 --rate 1..100";
     let (_folder, out) = new_path("out.csv");

@@ -79,7 +79,7 @@ fn name(table: &Table<'_>, taken: &[&str]) -> Result<String, Error> {
 }
 
 /// The name of a folder and its location.
-fn inherited(value: &Value<'_>) -> Result<(String, Location), Error> {
+pub(super) fn inherited(value: &Value<'_>) -> Result<(String, Location), Error> {
     let name = value.string()?;
     value.check_name(name)?;
     Ok((name.to_owned(), value.location()))

@@ -36,7 +36,7 @@ pub(crate) use lookup_errors::{ErrorGroup, Errors, read_lookup_errors};
 pub use measurement::MeasuredRow;
 pub use record_lines::{RecordLines, line_ends};
 pub(crate) use rules::Rule;
-pub use set::{BUILT_IN, TableSet, read_any_set, read_own_set, read_set};
+pub use set::{BUILT_IN, TableSet, read_any_set, read_own_set, read_set, set_files};
 pub use single::{MeasuredRows, RefusedRow, read_rows};
 pub use stored::{StoredAxes, StoredEntry, StoredSet, StoredTable};
 pub use table::TableRows;

@@ -1,14 +1,14 @@
 //! A checked set of tables.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use rooflut_roofline::OperationKind;
 
 use super::error::{Error, ErrorKind, Found, Location};
-use super::files::{Files, SET_TOML, table_files};
+use super::files::{FILES, Files, SET_TOML, table_files};
 use super::gpus::Gpus;
-use super::header::Header;
+use super::header::{self, Header};
 use super::table::{Table, TableRows};
 use super::toml_file::TomlFile;
 
@@ -85,13 +85,7 @@ fn read_one(path: &Path, gpus: &Gpus, taken: &[&str]) -> Result<TableSet, Error>
 
 /// Reads the folders in `path` that have the rows of other engine versions than `set`, in order of their names.
 fn versions(path: &Path, gpus: &Gpus, set: &TableSet) -> Result<Vec<(String, TableSet)>, Error> {
-    if !path.is_dir() {
-        return Ok(Vec::new());
-    }
-    let entries = fs::read_dir(path).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
-    let mut folders: Vec<_> = entries.map_err(|source| Error::io(path, source))?;
-    folders.retain(|folder| folder.join(SET_TOML).exists());
-    folders.sort();
+    let folders = version_folders(path).map_err(|source| Error::io(path, source))?;
     let version = |folder: &PathBuf| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut version = read_one(folder, gpus, &[])?;
@@ -109,6 +103,52 @@ fn versions(path: &Path, gpus: &Gpus, set: &TableSet) -> Result<Vec<(String, Tab
         Ok((name, version))
     };
     folders.iter().map(version).collect()
+}
+
+/// Returns the folders in `path` that have the rows of other engine versions, in order of their names.
+fn version_folders(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries = fs::read_dir(path).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    let mut folders: Vec<_> = entries?;
+    folders.retain(|folder| folder.join(SET_TOML).exists());
+    folders.sort();
+    Ok(folders)
+}
+
+/// Returns the paths of the files that the set at `path` is read from: its own, those of other engine versions, and those of
+/// the set that it inherits from. Of a set that cannot be read it returns those that are found.
+pub fn set_files(path: &Path) -> Vec<PathBuf> {
+    let with_versions = |path: &Path| {
+        let folders = version_folders(path).unwrap_or_default();
+        let all = [path.to_owned()].into_iter().chain(folders);
+        all.flat_map(|path| own_files(&path)).collect()
+    };
+    let mut files: Vec<PathBuf> = with_versions(path);
+    if let Some(base) = base_of(path) {
+        files.extend(with_versions(&base));
+    }
+    files
+}
+
+/// Returns the files of a folder that a set is read from, or the path of a single file.
+fn own_files(path: &Path) -> Vec<PathBuf> {
+    if path.is_dir() {
+        let files = FILES.iter().map(|file| path.join(file));
+        files.filter(|file| file.exists()).collect()
+    } else {
+        vec![path.to_owned()]
+    }
+}
+
+/// Returns the path of the set that the one at `path` inherits from.
+fn base_of(path: &Path) -> Option<PathBuf> {
+    let files = Files::read(path).ok()?;
+    let toml = TomlFile::of(files.header()).ok()?;
+    let entries = toml.parse().ok()?;
+    let (name, _) = header::inherited(&toml.table(&entries).optional("inherits")?).ok()?;
+    Some(path.with_file_name(name))
 }
 
 /// Reads the set `name` at `path`, from which the set of `header` inherits, as `location` says.

@@ -215,6 +215,10 @@ fn a_set_takes_the_tables_that_it_lacks_from_the_one_that_it_inherits_from() {
     assert!((inherited[0].rows[0].latency_us - 11.5).abs() < 1e-12);
     assert_eq!(inherited[1].file, "set/attention_decode.csv");
     assert_eq!(inherited[1].rows, base[1].rows);
+    assert_eq!(
+        files_of(&own),
+        ["own/set.toml", "own/gemm.csv", "set/set.toml", "set/gemm.csv", "set/attention_decode.csv"]
+    );
 
     let other = SET_TOML.replace("gpu = \"toy\"", "gpu = \"other\"");
     let (sections, _) = other.split_once("[prefill]").unwrap();
@@ -251,6 +255,9 @@ fn a_folder_in_a_set_has_the_rows_of_another_engine_version() {
     let prints: Vec<_> = prints.iter().map(|print| (print.set.as_str(), print.table)).collect();
     let [gemm, decode] = ["gemm.csv", "attention_decode.csv"];
     assert_eq!(prints, [("set", gemm), ("set", decode), ("set/toy-2", gemm)]);
+    std::fs::write(base.dir().join("weights.bin"), "not read").unwrap();
+    let files = ["set.toml", "gemm.csv", "attention_decode.csv", "toy-2/set.toml", "toy-2/gemm.csv"];
+    assert_eq!(files_of(&base.dir()), files.map(|file| format!("set/{file}")));
 
     for (from, to) in [("name = \"set\"", "name = \"other\""), ("gpu = \"toy\"", "gpu = \"other\"")] {
         write("set.toml", &sections.replace(from, to));
@@ -258,4 +265,11 @@ fn a_folder_in_a_set_has_the_rows_of_another_engine_version() {
         let refused = rooflut_codegen::read_set(&base.dir(), &gpus).err().unwrap().to_string();
         assert!(refused.starts_with("toy-2/set.toml: expected \"set\" on the same GPU"), "{refused}");
     }
+}
+
+/// The files of the set at a path, below the folder around it.
+fn files_of(path: &std::path::Path) -> Vec<String> {
+    let around = path.parent().unwrap();
+    let files = rooflut_codegen::set_files(path).into_iter();
+    files.map(|file| file.strip_prefix(around).unwrap().to_str().unwrap().to_owned()).collect()
 }

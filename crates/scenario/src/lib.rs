@@ -80,7 +80,7 @@ pub use outage::Outage;
 pub use outcome::Outcome;
 pub use output::Output;
 pub use part::PartSetting;
-pub use paths::PATH_KEYS;
+pub use paths::{PATH_KEYS, model_files};
 pub use placement::Placement;
 pub use pools::Pools;
 pub use prices::Prices;

@@ -73,6 +73,20 @@ impl Scenario {
     }
 }
 
+/// Returns the `config.json` at this path, or in this folder, and the files that may be beside it; `None` for a name.
+pub fn model_files(name: &str) -> Option<[PathBuf; 3]> {
+    let mut path = PathBuf::from(name);
+    if path.is_dir() {
+        path.push("config.json");
+    }
+    if !path.exists() && path.extension().is_none_or(|extension| extension != "json") {
+        return None;
+    }
+    let [formats, generation] =
+        ["hf_quant_config.json", "generation_config.json"].map(|name| path.with_file_name(name));
+    Some([path, formats, generation])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,6 +22,7 @@ use crate::checksum;
 use crate::keys::{cell, unmarked};
 use crate::kind::Kind;
 use crate::merge::{self, joined, of_another_header};
+use crate::ordered::ordered;
 use crate::resume::{check, wrong_row};
 use crate::shard::Shard;
 use crate::sweep::{Row, Sweep, header};
@@ -57,6 +58,18 @@ impl Part {
     /// Adds a row.
     pub fn push(&mut self, row: Row) {
         self.rows.push(row);
+    }
+
+    /// Checks that the rows are those of a shard from that at `place` on. `file` names the part in errors.
+    fn check(&self, file: &str, place: u64, sweep: &Sweep<'_>, shard: Shard) -> Result<(), Error> {
+        if self.columns != sweep.columns() || self.rows.len() > Part::ROWS {
+            return Err(another(file, 1, "expected the columns of this sweep and at most 1000 rows"));
+        }
+        for (number, row) in (0..).zip(&self.rows) {
+            let checked = start(row).and_then(|row| check(row, place + number, sweep, shard));
+            checked.map_err(|problem| another(file, number + 1, &problem))?;
+        }
+        Ok(())
     }
 
     /// Whether the next row belongs to another part.
@@ -145,34 +158,44 @@ pub struct EarlierParts {
     pub last: Part,
 }
 
-/// Returns the parts that an earlier sweep of the same grid and shard has left. Their rows are checked as those of
+/// Returns the parts that an earlier sweep of the same grid and shard has left, of which `read` reads the one of a number,
+/// with its name for errors. They are read on `threads` threads, and their rows are checked as those of
 /// [`earlier`](crate::earlier).
 ///
 /// # Errors
-/// Errors of [`earlier`](crate::earlier), and parts that are not full before the last.
+/// Errors of [`earlier`](crate::earlier) and of `read`, and parts that are not full before the last.
 pub fn earlier_parts(
-    parts: impl IntoIterator<Item = Result<(String, Part), Error>>,
+    parts: u64,
+    read: impl Fn(u64) -> Result<(String, Part), Error> + Sync,
+    threads: usize,
     sweep: &Sweep<'_>,
     shard: Shard,
 ) -> Result<EarlierParts, Error> {
-    const ANOTHER: &str = "name another folder";
-    let (mut rows, mut full, mut last) = (0, 0, Part::of(sweep));
-    for part in parts {
-        let (file, part) = part?;
-        let refuse = |number, problem: &str| wrong_row(&file, number, format!("{problem}; {ANOTHER}"));
-        if !last.rows.is_empty() {
-            return Err(refuse(1, "expected only full parts before the last one"));
+    let mut found = EarlierParts { rows: 0, full: 0, last: Part::of(sweep) };
+    let checked = |number| {
+        let (file, part) = read(number)?;
+        let checked = part.check(&file, number * Part::ROWS as u64, sweep, shard);
+        Ok::<_, Error>((file, checked.map(|()| (part.rows.len(), Some(part).filter(|part| !part.is_full())))))
+    };
+    ordered(0..parts, threads, checked, |part| {
+        let (file, checked) = part?;
+        if !found.last.rows.is_empty() {
+            return Err(another(&file, 1, "expected only full parts before the last one"));
         }
-        if part.columns != last.columns || part.rows.len() > Part::ROWS {
-            return Err(refuse(1, "expected the columns of this sweep and at most 1000 rows"));
+        let (rows, unfilled) = checked?;
+        found.rows += rows as u64;
+        match unfilled {
+            Some(part) => found.last = part,
+            None => found.full += 1,
         }
-        for (number, row) in (1..).zip(&part.rows) {
-            start(row).and_then(|row| check(row, rows, sweep, shard)).map_err(|problem| refuse(number, &problem))?;
-            rows += 1;
-        }
-        if part.is_full() { full += 1 } else { last = part }
-    }
-    Ok(EarlierParts { rows, full, last })
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// The error of a part that is not the next one of a sweep.
+fn another(file: &str, row: u64, problem: &str) -> Error {
+    wrong_row(file, row, format!("{problem}; name another folder"))
 }
 
 /// Passes on the rows of all shards, in the order of the grid and in the parts of a sweep without shards. Returns the

@@ -383,13 +383,14 @@ mod parquet {
         files
     }
 
+    fn part(number: usize, file: &[u8]) -> Result<(String, Part), Error> {
+        let named = format!("part {number}");
+        let part = Part::read(bytes::Bytes::from(file.to_vec()), &named)?;
+        Ok((named, part))
+    }
+
     fn read(files: &[Vec<u8>]) -> impl Iterator<Item = Result<(String, Part), Error>> {
-        let files = files.iter().cloned().enumerate();
-        files.map(|(number, file)| {
-            let named = format!("part {number}");
-            let part = Part::read(bytes::Bytes::from(file), &named)?;
-            Ok((named, part))
-        })
+        files.iter().enumerate().map(|(number, file)| part(number, file))
     }
 
     #[test]
@@ -428,7 +429,10 @@ mod parquet {
         csv_of_parts(read(&files)).read_to_end(&mut text).expect("CSV");
         assert_eq!(text, csv(&sweep, Shard::WHOLE, 0, 2));
         assert_eq!(parts(&sweep, Shard::WHOLE), files);
-        let earlier = |files: &[Vec<u8>]| earlier_parts(read(files), &sweep, Shard::WHOLE);
+        let earlier = |files: &[Vec<u8>]| {
+            let read = |number| part(number as usize, &files[number as usize]);
+            earlier_parts(files.len() as u64, read, 2, &sweep, Shard::WHOLE)
+        };
         let whole = earlier(&files).expect("rows");
         assert_eq!((whole.rows, whole.full), (1_400, 1));
         assert_eq!(whole.last.rows().len(), 400);

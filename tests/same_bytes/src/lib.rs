@@ -1,6 +1,8 @@
 //! Step times as one number, which is equal on all machines if all bits are.
 #![cfg_attr(target_os = "none", no_std)]
 
+use core::ops::RangeInclusive;
+
 use rooflut::model::{CATALOG, CatalogEntry, Parallelism};
 use rooflut::step::{Chunk, DecodeGroup, RooflineModel, StepBatch, StepModel, StepOptions};
 use rooflut::table::{TableSet, sets};
@@ -19,19 +21,31 @@ const SETS: [&TableSet; 2] = [&sets::H100, &sets::B200];
 pub extern "C" fn hash(gpu: usize) -> u64 {
     let Some(set) = SETS.get(gpu) else { return 0 };
     let mut hash = Hash(0xcbf2_9ce4_8422_2325);
-    for entry in CATALOG {
-        for parallelism in divisions(entry) {
-            steps(entry, set, parallelism, &mut hash);
-        }
+    for model in deployments(set) {
+        steps(model, &mut hash);
     }
     hash.0
 }
 
+/// Returns the number of deployments of [`hash`] that can be modelled.
+#[must_use]
+pub fn modelled(gpu: usize) -> usize {
+    SETS.get(gpu).map_or(0, |set| deployments(set).flatten().count())
+}
+
+/// Returns all deployments on a GPU; `None` for one that cannot be modelled.
+fn deployments(set: &TableSet) -> impl Iterator<Item = Option<RooflineModel>> {
+    let all = CATALOG.iter().flat_map(|entry| divisions(entry).map(move |parallelism| (entry, parallelism)));
+    all.map(|(entry, parallelism)| {
+        RooflineModel::try_new(&entry.spec, set, parallelism, StepOptions::default()).ok()
+    })
+}
+
 /// Returns the divisions of a model over up to eight GPUs.
 fn divisions(entry: &CatalogEntry) -> impl Iterator<Item = Parallelism> + use<> {
-    let of = |exponent: u32| 1 << exponent;
+    const RANKS: RangeInclusive<u32> = 1..=GPUS;
     let has_experts = entry.spec.experts().is_some();
-    let all = (0..4).flat_map(move |tp| (0..4).flat_map(move |pp| (0..4).map(move |dp| [tp, pp, dp].map(of))));
+    let all = RANKS.flat_map(|tp| RANKS.flat_map(move |pp| RANKS.map(move |dp| [tp, pp, dp])));
     all.filter(|ranks| ranks.iter().product::<u32>() <= GPUS).flat_map(move |[tp, pp, dp]| {
         let division = Parallelism::tensor(tp).with_pp(pp).with_dp(dp);
         let whole = has_experts.then(|| division.with_expert_parallel(true));
@@ -40,8 +54,8 @@ fn divisions(entry: &CatalogEntry) -> impl Iterator<Item = Parallelism> + use<> 
 }
 
 /// Adds the times of steps of a deployment; of one that cannot be modelled, that it cannot be.
-fn steps(entry: &CatalogEntry, set: &TableSet, parallelism: Parallelism, hash: &mut Hash) {
-    let Ok(model) = RooflineModel::try_new(&entry.spec, set, parallelism, StepOptions::default()) else {
+fn steps(model: Option<RooflineModel>, hash: &mut Hash) {
+    let Some(model) = model else {
         return hash.add(u64::MAX);
     };
     let mut random = Random(0x9e37_79b9_7f4a_7c15);

@@ -19,6 +19,14 @@ mod support;
 #[allow(dead_code, reason = "the tests use the rest")]
 mod workloads;
 
+use std::alloc::System;
+
+use cap::Cap;
+
+/// No input takes more memory: its allocation fails, which is a finding.
+#[global_allocator]
+static MEMORY: Cap<System> = Cap::new(System, 256 << 20);
+
 /// Runs the fuzz target `name` on its input.
 pub fn target(name: &str, bytes: &[u8]) {
     let readers = readers::ALL.into_iter();

@@ -7,13 +7,15 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 
-use super::Jobs;
 use super::settings::Settings;
+use super::{Jobs, REFUSED};
 
 /// Folder of the volume in a pod.
 const MOUNT: &str = "/sweep";
 /// Times that a shard is started again: the locks of a lost node may last for some minutes.
 const RETRIES: u64 = 6;
+/// Maximum number of letters of other names.
+const LABEL: usize = 63;
 /// Maximum number of letters of a Job's name: the names of its pods end with more.
 const NAME: usize = 47;
 
@@ -36,13 +38,16 @@ pub(super) fn manifest(jobs: &Jobs, mut settings: Settings) -> Result<String, Er
             "--job: expected image, claim, memory, name, namespace, parallel or fs-group, found {key:?}; correct it"
         )));
     }
-    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    let ends = name.starts_with('-') || name.ends_with('-');
-    if name.is_empty() || name.len() > NAME || ends || !name.chars().all(is_name) {
-        return Err(Error::new(format!(
-            "--job name: expected at most {NAME} lower-case letters, digits and hyphens between them, found {name:?}; \
-             correct it"
-        )));
+    check(
+        "name",
+        &name,
+        is_name(&name, NAME),
+        &format!("at most {NAME} lower-case letters, digits and hyphens between them"),
+    )?;
+    check("claim", &claim, claim.split('.').all(|part| is_name(part, LABEL)), "the name of a volume claim")?;
+    check("memory", &memory, is_size(&memory), "a size with its unit, as in 4Gi")?;
+    if let Some(namespace) = &namespace {
+        check("namespace", namespace, is_name(namespace, LABEL), "the name of a namespace")?;
     }
     let is_inside =
         |path: &str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
@@ -68,7 +73,10 @@ pub(super) fn manifest(jobs: &Jobs, mut settings: Settings) -> Result<String, Er
             "maxFailedIndexes": jobs.shards,
             // A pod that is evicted or whose node goes away has not failed: it does not count.
             "podFailurePolicy": {
-                "rules": [{ "action": "Ignore", "onPodConditions": [{ "type": "DisruptionTarget", "status": "True" }] }]
+                "rules": [
+                    { "action": "Ignore", "onPodConditions": [{ "type": "DisruptionTarget", "status": "True" }] },
+                    { "action": "FailJob", "onExitCodes": { "operator": "In", "values": [REFUSED] } },
+                ]
             },
             "template": {
                 "metadata": { "labels": { "app": "rooflut-sweep" } },
@@ -77,8 +85,7 @@ pub(super) fn manifest(jobs: &Jobs, mut settings: Settings) -> Result<String, Er
         },
     });
     let yaml = serde_norway::to_string(&job).map_err(Error::new)?;
-    let Jobs { shards, points, .. } = jobs;
-    Ok(format!("# rooflut sweep: {shards} shards of {points} deployments. The last pod joins them.\n{yaml}"))
+    Ok(format!("# rooflut sweep: {}. The last pod joins them.\n{yaml}", jobs.summary()))
 }
 
 fn pod(jobs: &Jobs, [image, claim, memory]: [String; 3], group: Option<u64>) -> Value {
@@ -122,7 +129,7 @@ mkdir -p {folder}
 ended() {{ touch {folder}/ended; sort -u {folder}/ended | wc -l; }}
 if [ -e {out} ] && [ \"$(ended)\" -lt {shards} ]; then
   echo \"error: \"{out}\" already exists; name another path\" >&2
-  exit 2
+  exit {REFUSED}
 fi
 {simulate}(
   flock 9
@@ -131,6 +138,33 @@ fi
 ) 9>>{folder}/ended
 "
     )
+}
+
+/// Refuses a setting unless it `is_right`.
+fn check(key: &str, found: &str, is_right: bool, expected: &str) -> Result<(), Error> {
+    if is_right {
+        Ok(())
+    } else {
+        Err(Error::new(format!("--job {key}: expected {expected}, found {found:?}; correct it")))
+    }
+}
+
+/// Whether a text is a label of DNS (RFC 1123) of at most `most` letters.
+fn is_name(text: &str, most: usize) -> bool {
+    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !text.is_empty()
+        && text.len() <= most
+        && text.chars().all(is_inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}
+
+/// Whether a text is a quantity of Kubernetes with a unit: `4Gi`, `1.5G`. Without one it would be bytes.
+fn is_size(text: &str) -> bool {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number = text.strip_suffix(unit).unwrap_or_default();
+    let units = ["Ki", "Mi", "Gi", "Ti", "Pi", "k", "M", "G", "T", "P"];
+    units.contains(&unit) && number.parse().is_ok_and(|number: f64| number > 0.0)
 }
 
 fn number(text: &str) -> Result<u64, Error> {

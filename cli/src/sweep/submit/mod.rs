@@ -13,10 +13,15 @@ use rooflut_sweep::Sweep;
 
 use crate::args::{Cluster, SweepArgs};
 use crate::error::Error;
+use crate::output::plural;
 use crate::outputs::is_stdout;
 use crate::version::version;
 
 use settings::Settings;
+
+/// Exit code of a job that fails whenever it is started again; codes of `rooflut` are less. The value is EX_CONFIG of
+/// sysexits.h.
+const REFUSED: i32 = 78;
 
 /// Returns what submits the sweep: a script or a manifest. With `--go` submits it, and returns the cluster's answer.
 pub(super) fn run(args: &SweepArgs, sweep: &Sweep<'_>) -> Result<String, Error> {
@@ -120,8 +125,13 @@ impl Jobs {
         format!(
             "expected={expected}\nfound=$(rooflut --version)\nif [ \"$found\" != \"$expected\" ]; then\n  \
              echo \"error: expected $expected, as the submitter has, found $found; install the same build\" >&2\n  \
-             exit 2\nfi\n"
+             exit {REFUSED}\nfi\n"
         )
+    }
+
+    /// `240_000 deployments in 64 shards`.
+    fn summary(&self) -> String {
+        format!("{} in {}", plural(self.points, "deployment"), plural(self.shards, "shard"))
     }
 
     /// Returns the line that simulates the shard of the number in the variable `n`, from 1.

@@ -35,7 +35,8 @@ pub(super) fn script(jobs: &Jobs, mut settings: Settings) -> Result<String, Erro
         let option = if value.is_empty() { format!("--{key}") } else { format!("--{key}={value}") };
         options += &format!(" {}", shell_quoted(&option));
     }
-    let Jobs { shards, threads, points, .. } = jobs;
+    let Jobs { shards, threads, .. } = jobs;
+    let summary = jobs.summary();
     let (folder, out) = (shell_quoted(&jobs.folder), shell_quoted(&jobs.out));
     // In names of logs, sbatch replaces what follows a %.
     let logs = shell_quoted(&jobs.folder.replace('%', "%%"));
@@ -44,7 +45,7 @@ pub(super) fn script(jobs: &Jobs, mut settings: Settings) -> Result<String, Erro
     Ok(format!(
         "\
 #!/bin/bash
-# rooflut sweep: {shards} shards of {points} deployments, and a job that joins them. \"bash FILE\" submits both, from the
+# rooflut sweep: {summary}, and a job that joins them. \"bash FILE\" submits both, from the
 # folder in which they are to run; a shard that is started again goes on where it stopped.
 set -euo pipefail
 if [ -e {out} ]; then
@@ -53,7 +54,7 @@ if [ -e {out} ]; then
 fi
 most=$(scontrol show config | sed -n 's/^MaxArraySize *= *//p')
 if [ \"$most\" -le {shards} ]; then
-  echo \"error: expected less than $most shards (--shards), the MaxArraySize of this cluster, found {shards}\" >&2
+  echo \"error: expected fewer than $most shards (--shards), the MaxArraySize of this cluster, found {shards}\" >&2
   exit 2
 fi
 mkdir -p {folder}
@@ -69,7 +70,7 @@ joined=$(sbatch {common} --cpus-per-task=1 \\
   --dependency=\"afterok:$array\" --kill-on-invalid-dep=yes --output={logs}/join.log{options} <<'END'
 #!/bin/bash
 set -eu
-[ -e {out} ] || {join}
+{version}[ -e {out} ] || {join}
 END
 )
 echo \"array job $array, then job ${{joined%%;*}}, which writes \"{out}

@@ -21,7 +21,7 @@ pub(super) fn parts(files: &[&[u8]]) {
         fs::write(&path, bytes).unwrap();
         Part::read(File::open(&path).unwrap(), "a.parquet").map(|part| ("a.parquet".to_owned(), part))
     };
-    match earlier_parts([read(0, &parts[0])], sweep(), Shard::WHOLE) {
+    match earlier_parts(1, |_| read(0, &parts[0]), 1, sweep(), Shard::WHOLE) {
         Ok(found) => {
             assert_eq!(found.rows, found.last.rows().len() as u64);
             let rows = found.last.rows().iter().map(|row| row.csv());
