@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the C interface and tests it from C: bad input, also under valgrind and AddressSanitizer where they are
-# installed, from C++, and the example with CMake. test.sh [CARGO PROFILE]; what is left out is added to $LEFT_OUT.
+# Builds the C interface and tests it from C: bad input, also under valgrind, AddressSanitizer and ThreadSanitizer where
+# they can be had, from C++, and the example with CMake. test.sh [CARGO PROFILE]; what is left out is added to $LEFT_OUT.
 set -euo pipefail
 cd "$(dirname "$0")"
 profile=${1:-dev}
@@ -26,11 +26,24 @@ if have valgrind; then
   # Without --fair-sched, a thread can starve the others.
   step valgrind -q --fair-sched=try --error-exitcode=1 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite "$out/bad_input"
 fi
-if cc -fsanitize=address -x c - -o "$out/empty" <<< 'int main(void) { return 0; }' 2>/dev/null; then
-  step cc -fsanitize=address,undefined "${flags[@]}" tests/c/bad_input.c "${static[@]}" -o "$out/bad_input_asan"
-  step "$out/bad_input_asan"
+# sanitized NAME RUNTIME CARGO-ARGUMENT...: runs the test with a sanitizer in the library and in itself, with Rust's runtime.
+sanitized() {
+  local host runtime built=$target/$1
+  host=$(rustc -vV | sed -n 's/^host: //p')
+  runtime=$(find "$(rustc --print sysroot)/lib/rustlib/$host" -name "librustc-*_rt.$2.a")
+  RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=$1 \
+    step cargo build -q -p rooflut-c --lib --target "$host" --target-dir "$built" "${@:3}"
+  step cc "-fsanitize=$1" "${flags[@]}" -c tests/c/bad_input.c -o "$out/bad_input_$2.o"
+  step c++ "$out/bad_input_$2.o" "$built/$host/debug/librooflut_c.a" -Wl,--whole-archive "$runtime" -Wl,--no-whole-archive \
+    -Wl,--export-dynamic -lpthread -ldl -lm -o "$out/bad_input_$2"
+  step "$out/bad_input_$2"
+}
+# The locks are those of the standard library: ThreadSanitizer knows them if that is built with it.
+if [ "$(uname -s)" = Linux ] && have c++ && rustup component add rust-src; then
+  sanitized address asan
+  sanitized thread tsan -Zbuild-std
 else
-  echo "C: AddressSanitizer is not installed" | tee -a "$left_out"
+  echo "C: AddressSanitizer and ThreadSanitizer: the sources of Rust's standard library cannot be had" | tee -a "$left_out"
 fi
 # The example of the README.
 sed -n '/^```c$/,/^```$/{//!p}' README.md > "$out/readme.c"
