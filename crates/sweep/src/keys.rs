@@ -83,16 +83,20 @@ pub(crate) fn cell(value: &Value) -> String {
 /// Adds the cell of a value to a line of CSV.
 pub(crate) fn push(line: &mut String, value: &Value) {
     match value {
+        Value::Null => (),
         // A `String` takes whatever is written.
         Value::Number(number) => drop(write!(line, "{number}")),
-        value => {
-            let cell = cell(value);
-            if cell.contains([',', '"', '\n', '\r']) {
-                *line += &format!("\"{}\"", cell.replace('"', "\"\""));
-            } else {
-                *line += &cell;
-            }
-        }
+        Value::String(text) if !text.starts_with(MARKED) => push_text(line, text),
+        value => push_text(line, &cell(value)),
+    }
+}
+
+/// Adds a cell to a line of CSV, in quotes where it needs them.
+fn push_text(line: &mut String, cell: &str) {
+    if cell.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
+        *line += &format!("\"{}\"", cell.replace('"', "\"\""));
+    } else {
+        *line += cell;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rows of a sweep as Parquet: a folder of parts.
 
 use std::io::{self, Cursor, Read, Write};
+use std::iter;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
@@ -403,13 +404,15 @@ impl Texts {
         if count > most {
             return Err(ParquetError::General(format!("it has more than {} rows", Part::ROWS)));
         }
-        let mut rows = vec![Row { values: Vec::new() }; count];
+        let row = || Row { values: Vec::with_capacity(group.num_columns()) };
+        let mut rows: Vec<Row> = iter::repeat_with(row).take(count).collect();
         for column in 0..group.num_columns() {
             match group.get_column_reader(column)? {
-                ColumnReader::BoolColumnReader(reader) => add(&mut rows, reader, |value| Ok((*value).into()))?,
-                ColumnReader::Int64ColumnReader(reader) => add(&mut rows, reader, |value| Ok((*value).into()))?,
-                ColumnReader::DoubleColumnReader(reader) => add(&mut rows, reader, |value| Ok((*value).into()))?,
-                ColumnReader::ByteArrayColumnReader(reader) => add(&mut rows, reader, |value| self.text(value))?,
+                ColumnReader::BoolColumnReader(reader) => add(&mut rows, reader, count, |value| Ok((*value).into()))?,
+                ColumnReader::Int64ColumnReader(reader) => add(&mut rows, reader, count, |value| Ok((*value).into()))?,
+                ColumnReader::DoubleColumnReader(reader) => add(&mut rows, reader, count, |value| Ok((*value).into()))?,
+                // Each may have a page of its own, and those of all that are read at once are in memory.
+                ColumnReader::ByteArrayColumnReader(reader) => add(&mut rows, reader, 16, |value| self.text(value))?,
                 _ => return Err(ParquetError::General("a column is of another type than those of a sweep".to_owned())),
             }
         }
@@ -425,16 +428,15 @@ impl Texts {
     }
 }
 
-/// Adds the values of the next column to rows.
+/// Adds the values of the next column to rows, so many of which are read at once.
 fn add<T: DataType>(
     rows: &mut [Row],
     mut reader: ColumnReaderImpl<T>,
+    at_once: usize,
     mut convert: impl FnMut(&T::T) -> Result<Value, ParquetError>,
 ) -> Result<(), ParquetError> {
-    // Each value may have a page of its own, and those of all that are read at once are in memory.
-    const AT_ONCE: usize = 16;
     let (mut values, mut levels) = (Vec::new(), Vec::new());
-    for rows in rows.chunks_mut(AT_ONCE) {
+    for rows in rows.chunks_mut(at_once.max(1)) {
         values.clear();
         levels.clear();
         let (read, ..) = reader.read_records(rows.len(), Some(&mut levels), None, &mut values)?;
