@@ -232,9 +232,10 @@ class Server:
         these tokens in the prefix cache.
         """
     def push_all(self, frame: Union[Mapping[str, ArrayLike], Any]) -> Union[int, None]:
-        """Adds the requests of a frame with the arguments of ``push`` as columns; returns the number of the first.
+        """Adds the requests of a frame; returns the number of the first.
 
-        Without the column ``arrival_ns`` they arrive now.
+        Its columns are ``prompt_tokens``, ``output_tokens`` and, if wanted, ``arrival_ns``, ``cached_prompt_tokens`` and
+        ``priority``, as of ``push``. Without ``arrival_ns`` they arrive now.
         """
     def cancel(self, request: int) -> None:
         """Cancels a request, by the number that ``push`` returned: its KV blocks are freed.
