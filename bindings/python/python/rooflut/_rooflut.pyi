@@ -356,6 +356,8 @@ class SweepUnits:
         """Returns the header as a line of CSV."""
     def rows(self, start: int, end: int, threads: int) -> Tuple[bytes, int, List[str]]:
         """Simulates the rows from start to end; returns lines of CSV, the number of rows with an error, and remarks."""
+    def check(self, csv: bytes, first: int) -> int:
+        """Checks that lines of CSV are whole rows, from that of index first on, and returns their number."""
     def open(self) -> UnitsOut:
         """Opens the output that the arguments name."""
 
