@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")"
 
 unavailable() {
-  echo "web/check.sh: $1" >&2
+  echo "front end: $1: left out" | tee -a "${LEFT_OUT:-/dev/null}" >&2
   exit 75
 }
 

@@ -10,7 +10,7 @@ install() {
   [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
   apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
-unavailable() { echo "bindings/wasm/check.sh: $1" >&2; exit 75; }
+unavailable() { echo "JavaScript: $1: left out" | tee -a "${LEFT_OUT:-/dev/null}" >&2; exit 75; }
 command -v npm >/dev/null && node -e 'process.exit(Number.parseInt(process.versions.node) < 20 ? 1 : 0)' ||
   unavailable "node 20 or npm is not installed"
 command -v wasm-split >/dev/null || install binaryen || unavailable "wasm-split of binaryen is not installed"

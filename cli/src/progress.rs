@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rooflut::sim::{Observer, Progress};
+use rooflut_sweep::duration;
 
 use crate::output::{count, number, plural};
 
@@ -120,7 +121,7 @@ fn simulated(progress: &Progress, elapsed: Duration) -> String {
     }
     text.push_str(&format!("; {} waiting", count(progress.waiting)));
     if let Some(left_s) = left_s(progress, elapsed_s).filter(|left_s| *left_s >= 1.0) {
-        text.push_str(&format!("; about {} s left", number(left_s, 0)));
+        text.push_str(&format!("; about {} left", duration(left_s)));
     }
     text
 }
@@ -253,7 +254,7 @@ mod tests {
         assert_eq!(told, "1200 requests; simulated 70.1 s, 0.4 times as fast as the clock; 3 waiting");
         progress.total = Some(5_000);
         let told = line(&progress, Duration::from_secs(200));
-        assert!(told.ends_with("; 3 waiting; about 633 s left"), "{told}");
+        assert!(told.ends_with("; 3 waiting; about 11 minutes left"), "{told}");
         let nothing = line(&Progress::default(), Duration::ZERO);
         assert_eq!(nothing, "0 requests; simulated 0.0 s; 0 waiting");
     }

@@ -9,7 +9,7 @@ set -euo pipefail
 rooflut=$(realpath "${1:?"usage: check.sh ROOFLUT"}")
 . "$(dirname "$0")/one_node.sh"
 lacks=$(lacks_slurm)
-[ -z "$lacks" ] || { echo "Slurm: $lacks: left out"; exit 75; }
+[ -z "$lacks" ] || { echo "Slurm: $lacks: left out" | tee -a "${LEFT_OUT:-/dev/null}"; exit 75; }
 start_slurm 16827 MaxArraySize=9 SchedulerParameters=requeue_delay=1
 fail() { echo "$1"; tail -n 20 ./*.log ./*-shards/*.log 2>/dev/null; exit 1; }
 

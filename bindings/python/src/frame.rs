@@ -13,7 +13,7 @@ const TOKENS: [&str; 4] = ["prompt_tokens", "output_tokens", "cached_prompt_toke
 const PREFIX_TOKENS: &str = "prefix_tokens";
 const IDS: [&str; 2] = ["prefix_id", "session_id"];
 
-/// Reads the requests of a frame with the arguments of `Server.push` as columns; without their arrivals, they arrive at
+/// Reads the requests of a frame with the columns that [`TOKENS`] names and their arrivals; without these, they arrive at
 /// `now_ns`.
 pub(crate) fn requests(frame: &Bound<'_, PyAny>, now_ns: u64) -> PyResult<Vec<Request>> {
     let frame = Frame::of(frame, &["arrival_ns"], &TOKENS)?;

@@ -126,9 +126,10 @@ impl Server {
         pushed.map(RequestId::index).map_err(error)
     }
 
-    /// Adds the requests of a frame with the arguments of ``push`` as columns; returns the number of the first.
+    /// Adds the requests of a frame; returns the number of the first.
     ///
-    /// Without the column ``arrival_ns`` they arrive now.
+    /// Its columns are ``prompt_tokens``, ``output_tokens`` and, if wanted, ``arrival_ns``, ``cached_prompt_tokens`` and
+    /// ``priority``, as of ``push``. Without ``arrival_ns`` they arrive now.
     fn push_all(&self, py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
         let now_ns = self.with(py, |server| server.now_ns())?;
         let requests = requests(frame, now_ns)?;

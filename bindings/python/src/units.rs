@@ -64,6 +64,11 @@ impl SweepUnits {
         Ok((PyBytes::new(py, &rows.csv), rows.failed, rows.remarks))
     }
 
+    /// Checks that lines of CSV are whole rows, from that of index first on, and returns their number.
+    fn check(&self, py: Python<'_>, csv: &[u8], first: u64) -> PyResult<u64> {
+        compute(py, || self.0.check(csv, first))?.map_err(error)
+    }
+
     /// Opens the output that the arguments name.
     fn open(&self, py: Python<'_>) -> PyResult<UnitsOut> {
         let units = Arc::clone(&self.0);

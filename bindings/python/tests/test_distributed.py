@@ -21,7 +21,7 @@ import pytest
 
 import rooflut
 from rooflut import distributed
-from rooflut.distributed import _driver, _progress
+from rooflut.distributed import _driver, _engine, _progress, _unit
 
 ROOT = pathlib.Path(__file__).parents[3]
 #: Some rows cannot be run, and the last folder of Parquet files has a full part and another one.
@@ -236,6 +236,56 @@ def test_a_pool_that_breaks_keeps_the_rows(whole, tmp_path, small_units):
     assert contents(out) == whole["csv"]
 
 
+@pytest.mark.parametrize("out", [None, "sweep.csv"])
+def test_a_unit_with_too_few_rows_is_simulated_again(out, whole, tmp_path, small_units):
+    cut = []
+
+    def through(number, submit, job, start, end):
+        # The last unit of the grid, each time or once.
+        if end < ROWS or (cut and is_once):
+            return submit()
+        cut.append(start)
+        rows = submit().result()
+        short = Future()
+        short.set_result(rows._replace(csv=rows.csv[: rows.csv.rfind(b"\n", 0, -1) + 1]))
+        return short
+
+    given = {**GRID, "out": out and tmp_path / out}
+    is_once = False
+    with pytest.raises(rooflut.RooflutError, match=r"begun 4 times; the last error is .*: expected \d+ rows of a worker, found \d+"):
+        distributed.sweep(engine=Wrapped(through), **given)
+    cut.clear()
+    is_once = True
+    again = distributed.sweep(engine=Wrapped(through), resume=out is not None, **given)
+    assert cut and (contents(tmp_path / out) if out else again.csv().encode()) == whole["csv"]
+
+
+def test_rows_of_another_unit_are_refused(small_units):
+    def through(number, submit, job, start, end):
+        return submit(job, 0, end - start)
+
+    with pytest.raises(rooflut.RooflutError, match="row 16: expected row 17 of shard .*, found deployment 0"):
+        distributed.sweep(engine=Wrapped(through), **GRID)
+
+
+@pytest.mark.parametrize("workers", [None, 3])
+def test_the_workers_of_an_executor_that_does_not_tell_them_are_given(workers, small_units, monkeypatch):
+    monkeypatch.delattr(Wrapped, "_max_workers")
+    monkeypatch.setattr(os, "cpu_count", lambda: 5)
+    open_units, most, seen = [], [], []
+
+    def through(number, submit, job, start, end):
+        open_units.append(start)
+        most.append(len(open_units))
+        future = submit()
+        future.add_done_callback(lambda _: open_units.remove(start))
+        return future
+
+    distributed.sweep(engine=Wrapped(through), workers=workers, progress=seen.append, **GRID)
+    expected = workers or 5
+    assert {progress.workers for progress in seen} == {expected} and max(most) <= _driver._SUBMITTED * expected
+
+
 def test_few_units_wait_for_the_first(small_units):
     expected = 2 * _driver._WINDOW - 1
     ahead, begun, first = [], [], Future()
@@ -301,6 +351,8 @@ def test_a_grid_that_is_too_large_is_refused_with_its_cost(tmp_path):
         ({"engine": "slurm"}, 'engine: expected "ray", "dask", a client of Dask or an executor, found "slurm"'),
         ({"engine": 3}, "found int"),
         ({"threads": 0}, "threads: expected a number from 1, found 0"),
+        ({"workers": 0}, "workers: expected a number from 1, found 0"),
+        ({"engine": "ray", "workers": 2}, "workers: expected an executor, found an engine that counts its workers itself"),
         ({"resume": True}, "resume: expected a file in out, found none"),
         ({"shard": "1/2"}, "shard: workers divide the grid anyway; leave it out"),
         ({"merge": ["a.csv"]}, "merge: .* use rooflut.sweep"),
@@ -326,79 +378,157 @@ def test_the_line_of_progress(capfd):
     with ThreadPoolExecutor(1) as engine:
         distributed.sweep(engine=engine, progress=True, **GRID)
     lines = capfd.readouterr().err.splitlines()
-    assert re.fullmatch(r"1200 of 1200 deployments, \d+/s, 1 workers", lines[-1]), lines
+    assert re.fullmatch(r"1200 of 1200 deployments, \d+/s, 1 worker", lines[-1]), lines
 
 
-def test_the_example_of_the_guide_runs(tmp_path):
+def test_the_examples_of_the_guide_run(tmp_path):
     guide = (ROOT / "docs/more-than-one-machine.md").read_text()
-    example = re.search(r"```python\n(.*?)```", guide, re.DOTALL).group(1)
-    (tmp_path / "example.py").write_text(example)
-    printed = subprocess.check_output([sys.executable, "example.py"], cwd=tmp_path, text=True)
-    assert re.fullmatch(r"4800 rows, \d+ with an error\n", printed) and (tmp_path / "sweep.parquet").is_dir()
+    examples = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    printed = []
+    for example in examples:
+        if "scheduler:8786" not in example:
+            (tmp_path / "example.py").write_text(example)
+            printed.append(subprocess.check_output([sys.executable, "example.py"], cwd=tmp_path, text=True))
+    assert re.fullmatch(r"4800 rows, \d+ with an error\n", printed[0]) and (tmp_path / "sweep.parquet").is_dir()
+    assert printed[1:] == ["120 rows\n"]
+
+
+#: Rows from this one on wait for the worker that joins.
+JOINED = 800
 
 
 @pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="Dask is not installed")
-def test_dask_loses_a_worker(whole, tmp_path, small_units):
+def test_dask_loses_a_worker_and_another_one_joins(whole, tmp_path, small_units, monkeypatch):
     import distributed as dask
 
-    killed = []
+    begun, killed, seen = tmp_path / "begun", [], []
+    begun.mkdir()
+    rows_of = _unit.simulate
+
+    # Its copy goes to the workers. The first one does not end a unit before it is killed.
+    def simulate(job, start, end):
+        name = str(dask.get_worker().name)
+        (begun / name).touch()
+        deadline = time.monotonic() + 120
+        while (name == "0" or start >= JOINED) and not (begun / "2").exists():
+            assert time.monotonic() < deadline, "the worker that joined gets no work"
+            time.sleep(0.02)
+        return rows_of(job, start, end)
+
+    monkeypatch.setattr(_engine, "simulate", simulate)
+    monkeypatch.setattr(_engine, "_SIZE_S", 0)
     with dask.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, dask.Client(cluster) as client:
-        pids = client.run(os.getpid)
 
         def kill(progress):
-            if progress.rows >= 300 and not killed:
-                killed.append(next(iter(pids.values())))
+            seen.append(progress.workers)
+            if (begun / "0").exists() and not killed:
+                killed.append(cluster.workers[0].pid)
                 os.kill(killed[0], signal.SIGKILL)
+                cluster.scale(3)
 
-        for form, expected in whole.items():
-            out = tmp_path / f"sweep.{form}"
-            killed.clear()
-            pids = client.run(os.getpid)
-            distributed.sweep(engine=client if form == "csv" else "dask", out=out, progress=kill, **GRID)
-            assert killed and contents(out) == expected
+        # The default client.
+        distributed.sweep(engine="dask", out=tmp_path / "sweep.csv", progress=kill, **GRID)
+        assert contents(tmp_path / "sweep.csv") == whole["csv"]
+        assert killed and max(seen) == 3 and {file.name for file in begun.iterdir()} == {"0", "1", "2"}
+
+        monkeypatch.undo()
+        distributed.sweep(engine=client, out=tmp_path / "sweep.parquet", **GRID)
+        assert contents(tmp_path / "sweep.parquet") == whole["parquet"]
+        with client.get_executor() as executor:
+            distributed.sweep(engine=executor, workers=3, out=tmp_path / "executor.csv", progress=lambda now: seen.append(now.workers), **GRID)
+        assert contents(tmp_path / "executor.csv") == whole["csv"] and seen[-1] == 3
 
 
-#: A cluster of two nodes; the second one is killed while a sweep runs.
+@pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="Dask is not installed")
+def test_units_of_several_threads_take_no_more_of_a_dask_worker_than_it_has(tmp_path, small_units, monkeypatch):
+    import distributed as dask
+
+    running, most = [], []
+    rows_of = _unit.simulate
+
+    def simulate(job, start, end):
+        running.append(start)
+        most.append(len(running))
+        # Time for another one to begin.
+        time.sleep(0.02)
+        rows = rows_of(job, start, end)
+        running.remove(start)
+        return rows
+
+    monkeypatch.setattr(_engine, "simulate", simulate)
+    # A worker in this process, so that it sees the function above.
+    with dask.Client(n_workers=1, threads_per_worker=4, processes=False, dashboard_address=None) as client:
+        for threads, expected in [(2, 2), (3, 1), (8, 1)]:
+            most.clear()
+            written = distributed.sweep(engine=client, threads=threads, out=tmp_path / f"{threads}.csv", **GRID)
+            assert written.rows == ROWS and max(most) == expected, threads
+
+
+#: A cluster of two nodes; while a sweep runs, the second one is killed and a third one joins.
 RAY = r"""
 set -e
 ip link set lo up
 # Ray takes a token from the home folder for that of the cluster, and starts workers that give way to all other processes.
+# A node whose port is closed is dead after two seconds rather than fifteen.
+export RAY_health_check_period_ms=500 RAY_health_check_failure_threshold=4 RAY_health_check_initial_delay_ms=0
 export RAY_DEDUP_LOGS=0 RAY_DISABLE_IMPORT_WARNING=1 RAY_AUTH_MODE=disabled RAY_worker_niceness=0
-ray() { "$PYTHON" -c 'import sys; from ray.scripts.scripts import main; sys.exit(main())' "$@"; }
-common="--num-cpus=1 --disable-usage-stats --object-store-memory=80000000"
-ray start --head --node-ip-address=127.0.0.1 --port=6399 --include-dashboard=false $common
-ray start --address=127.0.0.1:6399 --node-ip-address=127.0.0.2 $common
+cat > ray << END
+exec "$PYTHON" -c 'import sys; from ray.scripts.scripts import main; sys.exit(main())' start \\
+  --num-cpus=1 --disable-usage-stats --object-store-memory=80000000 "\$@"
+END
+bash ray --head --node-ip-address=127.0.0.1 --port=6399 --include-dashboard=false
+bash ray --address=127.0.0.1:6399 --node-ip-address=127.0.0.2
 "$PYTHON" program.py
 """
 RAY_PROGRAM = """
-import os, signal, subprocess
+import os, pathlib, signal, subprocess, time
 import ray
 from rooflut import distributed
-from rooflut.distributed import _driver, _progress
+from rooflut.distributed import _driver, _engine, _progress, _unit
 
 _driver._MOST_ROWS = 40
 _progress._EVERY_S = 0
+_engine._SIZE_S = 0
+begun = pathlib.Path("begun").absolute()
+begun.mkdir()
+rows_of = _unit.simulate
+
+def simulate(job, start, end):
+    node = ray.util.get_node_ip_address()
+    (begun / node).touch()
+    deadline = time.monotonic() + 120
+    # The second one does not end a unit before it is killed.
+    while (node == "127.0.0.2" or start >= JOINED) and not (begun / "127.0.0.3").exists():
+        assert time.monotonic() < deadline, "the node that joined gets no work"
+        time.sleep(0.02)
+    return rows_of(job, start, end)
+
+_engine.simulate = simulate
 ray.init(address="127.0.0.1:6399", log_to_driver=False)
-killed = []
+killed, seen = [], []
 
 def kill(progress):
-    if progress.rows >= 300 and not killed:
-        killed.append(progress.workers)
-        # The second node: its raylet and the workers under it.
-        for process in subprocess.check_output(["ps", "-eo", "pid,args"], text=True).splitlines():
-            pid, _, command = process.strip().partition(" ")
-            if "raylet/raylet" in command and "--node_ip_address=127.0.0.2" in command:
-                os.kill(int(pid), signal.SIGKILL)
-                killed.append(pid)
+    seen.append(progress.workers)
+    if (begun / "127.0.0.2").exists() and not killed:
+        # The second node: its raylet and the workers under it, which go on for a while without it.
+        listed = subprocess.check_output(["ps", "-eo", "pid,ppid,args"], text=True).splitlines()[1:]
+        processes = [(int(pid), int(parent), command) for pid, parent, command in (line.split(None, 2) for line in listed)]
+        is_raylet = lambda command: "raylet/raylet" in command and "--node_ip_address=127.0.0.2" in command
+        [raylet] = [pid for pid, _, command in processes if is_raylet(command)]
+        killed.extend([raylet, *(pid for pid, parent, _ in processes if parent == raylet)])
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
+        subprocess.Popen(["bash", "ray", "--address=127.0.0.1:6399", "--node-ip-address=127.0.0.3"])
 
-print(distributed.sweep(engine="ray", out="sweep.csv", progress=kill, **GRID))
-print("killed", killed)
-assert len(killed) == 2 and killed[0] == 2, killed
+written = distributed.sweep(engine="ray", out="sweep.csv", progress=kill, **GRID)
+nodes = {file.name for file in begun.iterdir()}
+print(written, set(seen), killed, nodes)
+assert len(killed) > 1 and written.retries and nodes == {"127.0.0.1", "127.0.0.2", "127.0.0.3"}
 """
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
-def test_ray_loses_a_node(whole, tmp_path):
+def test_ray_loses_a_node_and_another_one_joins(whole, tmp_path):
     isolated = ["unshare", "-n", "-p", "-f", "--mount-proc"]
     try:
         allowed = subprocess.run([*isolated, "ip", "link", "set", "lo", "up"], capture_output=True).returncode == 0
@@ -406,7 +536,7 @@ def test_ray_loses_a_node(whole, tmp_path):
         allowed = False
     if not allowed:
         pytest.skip("namespaces are not allowed")
-    (tmp_path / "program.py").write_text(f"GRID = {GRID}\n{RAY_PROGRAM}")
+    (tmp_path / "program.py").write_text(f"GRID, JOINED = {GRID}, {JOINED}\n{RAY_PROGRAM}")
     environment = {**os.environ, "PYTHON": sys.executable}
     run = subprocess.run([*isolated, "bash", "-c", RAY], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -27,7 +27,7 @@ def show(progress: distributed.Progress) -> None:
 
 
 with ThreadPoolExecutor() as engine:
-    rows = distributed.sweep(engine=engine, rate=[1, 2], progress=show)
+    rows = distributed.sweep(engine=engine, workers=2, rate=[1, 2], progress=show)
 written: distributed.Written = distributed.sweep(engine="ray", out="sweep.parquet", threads=4, resume=True, rate="1..9")
 
 

@@ -5,8 +5,9 @@ use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use rooflut_sweep::duration;
 
-use crate::output::{count, number, plural};
+use crate::output::{count, plural};
 
 /// Time between two lines where there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
@@ -58,7 +59,7 @@ impl Progress {
         let all = plural(self.total, "deployment");
         let new = self.done - self.before;
         let left = (self.total - self.done) as f64 * elapsed.as_secs_f64() / new.max(1) as f64;
-        let left = if left >= 1.0 { format!("; about {} s left", number(left, 0)) } else { String::new() };
+        let left = if left >= 1.0 { format!("; about {} left", duration(left)) } else { String::new() };
         format!("{} of {all}{left}", count(self.done))
     }
 }
@@ -83,4 +84,22 @@ fn bar(total: u64, before: u64) -> ProgressBar {
     // Rows that were there took no time.
     bar.reset_eta();
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_that_is_left_is_that_of_the_new_rows_in_its_largest_unit() {
+        let mut progress = Progress::new(1_000_000, 0, false, false);
+        progress.done = 4_000;
+        let text = |progress: &Progress, s| progress.text(Duration::from_secs(s));
+        assert_eq!(text(&progress, 1_000), "4000 of 1_000_000 deployments; about 69 hours left");
+        assert_eq!(text(&progress, 4), "4000 of 1_000_000 deployments; about 17 minutes left");
+        progress.before = 3_000;
+        assert_eq!(text(&progress, 4), "4000 of 1_000_000 deployments; about 66 minutes left");
+        progress.done = 999_999;
+        assert_eq!(text(&progress, 4), "999_999 of 1_000_000 deployments");
+    }
 }

@@ -98,6 +98,14 @@ impl SweepUnits {
         Ok(UnitRows { csv, failed, remarks: self.sweep.remarks() })
     }
 
+    /// Checks that lines of CSV are whole rows, from that of index `first` on, and returns their number.
+    ///
+    /// # Errors
+    /// Another row, a part of one, or one that was changed.
+    pub fn check(&self, csv: &[u8], first: u64) -> Result<u64, Error> {
+        Ok(self.sweep.check_csv(csv, first)?)
+    }
+
     /// Opens the output of `--out`, with `--resume` behind its rows.
     ///
     /// # Errors
@@ -130,7 +138,7 @@ impl UnitsOut {
     /// # Errors
     /// Rows that are not the next ones, and outputs that cannot be written.
     pub fn push(&mut self, units: &SweepUnits, csv: &[u8]) -> Result<u64, Error> {
-        let added = units.sweep.check_csv(csv, self.rows)?;
+        let added = units.check(csv, self.rows)?;
         self.out.push_csv(&units.sweep, csv)?;
         self.rows += added;
         Ok(added)

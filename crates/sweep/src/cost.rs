@@ -91,8 +91,8 @@ impl Measured {
     }
 }
 
-/// `40 s`, `12 minutes` or `139 hours`.
-fn duration(seconds: f64) -> String {
+/// Writes a time in its largest unit of which it has two: `40 s`, `12 minutes` or `139 hours`.
+pub fn duration(seconds: f64) -> String {
     let (unit, name) = match seconds {
         7_200.0.. => (3_600.0, "hours"),
         120.0.. => (60.0, "minutes"),

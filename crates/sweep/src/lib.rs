@@ -28,6 +28,7 @@ mod sweep;
 pub use axis::Axis;
 #[cfg(feature = "parquet")]
 pub use bounded::{BoundedParquet, open_parquet};
+pub use cost::duration;
 pub use fnv::Fnv;
 pub use grid::Grid;
 pub use keys::OF_ONE_RUN;

@@ -232,9 +232,10 @@ class Server:
         these tokens in the prefix cache.
         """
     def push_all(self, frame: Union[Mapping[str, ArrayLike], Any]) -> Union[int, None]:
-        """Adds the requests of a frame with the arguments of ``push`` as columns; returns the number of the first.
+        """Adds the requests of a frame; returns the number of the first.
 
-        Without the column ``arrival_ns`` they arrive now.
+        Its columns are ``prompt_tokens``, ``output_tokens`` and, if wanted, ``arrival_ns``, ``cached_prompt_tokens`` and
+        ``priority``, as of ``push``. Without ``arrival_ns`` they arrive now.
         """
     def cancel(self, request: int) -> None:
         """Cancels a request, by the number that ``push`` returned: its KV blocks are freed.
@@ -355,6 +356,8 @@ class SweepUnits:
         """Returns the header as a line of CSV."""
     def rows(self, start: int, end: int, threads: int) -> Tuple[bytes, int, List[str]]:
         """Simulates the rows from start to end; returns lines of CSV, the number of rows with an error, and remarks."""
+    def check(self, csv: bytes, first: int) -> int:
+        """Checks that lines of CSV are whole rows, from that of index first on, and returns their number."""
     def open(self) -> UnitsOut:
         """Opens the output that the arguments name."""
 

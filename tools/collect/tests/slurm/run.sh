@@ -14,7 +14,7 @@ python=${1:-python3}
 lacks=$(lacks_slurm)
 "$python" -c 'import torch' 2>/dev/null || lacks="$python has no torch"
 if [ -n "$lacks" ]; then
-  echo "left out: $lacks"; exit 0
+  echo "collector, Slurm: $lacks: left out" | tee -a "${LEFT_OUT:-/dev/null}"; exit 0
 fi
 start_slurm 16817
 

@@ -15,15 +15,15 @@ from ._unit import Rows
 UNIT_S = 1.0
 #: Rows of the first units, by which the time of a row is measured.
 _FIRST_ROWS = 16
-#: Maximum number of rows of a unit, about 6 MB.
+#: Maximum number of rows of a unit: 2.6 MB where a row has 642 bytes.
 _MOST_ROWS = 4_000
 #: Factor by which units may grow at a time.
 _GROWTH = 8
 #: Units of each worker that run or wait to be run.
 _SUBMITTED = 2
-#: Units of each worker between the last row that is written and the last that is begun.
+#: Units of each worker that are begun and not yet written.
 _WINDOW = 4
-#: Bytes of rows that wait for earlier rows, beyond which no unit is begun.
+#: Bytes of rows that wait for earlier rows, beyond which no unit is begun; those that run then add theirs.
 _WAITING_BYTES = 256_000_000
 #: Times that a unit is begun again.
 _RETRIES = 3
@@ -131,11 +131,14 @@ class Driver:
         # A unit that ran twice has the same rows.
         if unit.start in self._ready or unit not in self._units:
             return
+        count, found = unit.end - unit.start, rows.csv.count(b"\n")
+        if found != count:
+            self._retry(unit, ValueError(f"expected {count} rows of a worker, found {found}"))
+            return
         self._ready[unit.start] = rows
         self._ready_bytes += len(rows.csv)
         self.remarks.update(rows.remarks)
         self.worker_s += rows.seconds
-        count = unit.end - unit.start
         row_s = rows.seconds / count
         self._row_s = (self._row_s + row_s) / 2 if self._row_s else row_s
         self._rows = max(1, min(int(UNIT_S / max(self._row_s, 1e-9)), _GROWTH * count, _MOST_ROWS))

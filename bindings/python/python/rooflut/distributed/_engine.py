@@ -6,10 +6,11 @@ import concurrent.futures
 import importlib
 import os
 import queue
+import threading
 import time
 import uuid
 from abc import ABC, abstractmethod
-from typing import Any, Callable, Collection, Dict, List, Union
+from typing import Any, Callable, Collection, Dict, List, Tuple, Union
 
 from .._rooflut import RooflutError
 from ._unit import Job, Rows, simulate
@@ -60,10 +61,12 @@ class Engine(ABC):
     def _slots(self) -> int: ...
 
 
-def engine(named: Named, job: Job) -> Engine:
-    """Finds an engine by its name, or adapts a client or an executor."""
+def engine(named: Named, job: Job, workers: int | None = None) -> Engine:
+    """Finds an engine by its name, or adapts a client or an executor, which has so many workers."""
     if isinstance(named, concurrent.futures.Executor):
-        return _Executor(named, job)
+        return _Executor(named, job, workers)
+    if workers is not None:
+        raise RooflutError("workers: expected an executor, found an engine that counts its workers itself; leave it out")
     if isinstance(named, str):
         known: Dict[str, Callable[[Job], Engine]] = {"ray": _Ray, "dask": _Dask}
         if named not in known:
@@ -105,9 +108,11 @@ class _Futures(Engine):
 
 
 class _Executor(_Futures):
-    def __init__(self, executor: concurrent.futures.Executor, job: Job) -> None:
+    def __init__(self, executor: concurrent.futures.Executor, job: Job, workers: int | None) -> None:
         super().__init__(job)
         self._executor = executor
+        # No public attribute has it, and executors of other packages have none at all.
+        self._workers = workers or getattr(executor, "_max_workers", None) or os.cpu_count() or 1
 
     def submit(self, start: int, end: int) -> Any:
         return self._watched(self._executor.submit(simulate, self._job, start, end))
@@ -121,12 +126,11 @@ class _Executor(_Futures):
             handle.cancel()
 
     def _slots(self) -> int:
-        # No public attribute has it.
-        return getattr(self._executor, "_max_workers", None) or os.cpu_count() or 1
+        return self._workers
 
 
 class _Dask(_Futures):
-    """Tasks of Dask. Each takes one of its worker's threads."""
+    """Tasks of Dask. Each takes one of its worker's threads, and with more threads of its own waits for its turn."""
 
     def __init__(self, job: Job, client: Any = None) -> None:
         super().__init__(job)
@@ -140,10 +144,11 @@ class _Dask(_Futures):
         if client.asynchronous:
             raise RooflutError("engine: expected a client of Dask that is not asynchronous; connect another one")
         self._client = client
+        self._simulate = simulate if job.threads == 1 else _in_turn
 
     def submit(self, start: int, end: int) -> Any:
         key = f"rooflut-{start}-{uuid.uuid4().hex}"
-        return self._watched(self._client.submit(simulate, self._job, start, end, key=key, pure=False))
+        return self._watched(self._client.submit(self._simulate, self._job, start, end, key=key, pure=False))
 
     def result(self, handle: Any) -> Rows:
         rows: Rows = handle.result()
@@ -157,7 +162,24 @@ class _Dask(_Futures):
             self._own.close()
 
     def _slots(self) -> int:
-        return sum(max(1, threads // self._job.threads) for threads in self._client.nthreads().values())
+        return sum(_at_once(self._job, threads) for threads in self._client.nthreads().values())
+
+
+def _at_once(job: Job, worker_threads: int) -> int:
+    return max(1, worker_threads // job.threads)
+
+
+#: Turns of units by the address of a worker, of which a process may have several, and by their number.
+_turns: Dict[Tuple[str, int], threading.BoundedSemaphore] = {}
+
+
+def _in_turn(job: Job, start: int, end: int) -> Rows:
+    """Simulates a unit on a worker of Dask as soon as the threads of all its units are no more than its own."""
+    # A client cannot say that a task takes several threads: Dask begins one on each.
+    worker = importlib.import_module("distributed").get_worker()
+    at_once = _at_once(job, worker.state.nthreads)
+    with _turns.setdefault((worker.address, at_once), threading.BoundedSemaphore(at_once)):
+        return simulate(job, start, end)
 
 
 def _own_client(distributed: Any) -> Any:

@@ -68,6 +68,7 @@ def duration(seconds: float) -> str:
 
 def _line(progress: Progress) -> None:
     left = f", about {duration(progress.left_s)} left" if progress.rows_per_s and progress.left_s >= 1 else ""
-    text = f"{progress.rows} of {progress.points} deployments, {progress.rows_per_s:.0f}/s{left}, {progress.workers} workers"
+    workers = "1 worker" if progress.workers == 1 else f"{progress.workers} workers"
+    text = f"{progress.rows} of {progress.points} deployments, {progress.rows_per_s:.0f}/s{left}, {workers}"
     sys.stderr.write(f"\r{text}\x1b[K" if sys.stderr.isatty() else f"{text}\n")
     sys.stderr.flush()

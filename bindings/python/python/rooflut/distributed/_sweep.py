@@ -59,6 +59,7 @@ def sweep(
     engine: Named,
     out: None = None,
     threads: int | None = None,
+    workers: int | None = None,
     resume: bool = False,
     progress: Reporting = None,
     max_points: int = 1_000_000,
@@ -71,6 +72,7 @@ def sweep(
     engine: Named,
     out: str | os.PathLike[str],
     threads: int | None = None,
+    workers: int | None = None,
     resume: bool = False,
     progress: Reporting = None,
     max_points: int = 1_000_000,
@@ -82,6 +84,7 @@ def sweep(
     engine: Named,
     out: str | os.PathLike[str] | None = None,
     threads: int | None = None,
+    workers: int | None = None,
     resume: bool = False,
     progress: Reporting = None,
     max_points: int = 1_000_000,
@@ -98,9 +101,11 @@ def sweep(
     of one machine, and memory does not grow with the grid. The answer is then a :class:`Written`, and otherwise the
     rows. ``resume`` goes on with the output of a sweep that was interrupted, wherever that ran.
 
-    ``threads`` is the number of threads of a worker's unit, 1 by default: a unit takes that many CPUs of a Ray cluster,
-    one thread of a Dask worker, or one worker of an executor. ``progress`` is a function that takes a
-    :class:`Progress`, or whether to write a line to standard error (by default, to a terminal).
+    ``threads`` is the number of threads of a worker's unit, 1 by default: a unit takes that many CPUs of a Ray cluster
+    or threads of a Dask worker, or one worker of an executor. ``workers`` is the number of workers of an executor,
+    which the pools of ``concurrent.futures`` tell: for another one, such as Dask's ``client.get_executor()``, it is
+    that of this machine's CPUs by default. ``progress`` is a function that takes a :class:`Progress`, or whether to
+    write a line to standard error (by default, to a terminal).
 
     ``points`` lists deployments that are not all combinations: mappings with the same keys, ``{"tp": 2, "rate": 4}``, or
     the path of a file of JSON Lines with them. The other arguments of the grid then have one value each. A list goes to
@@ -111,8 +116,9 @@ def sweep(
     for name, advice in _ELSEWHERE.items():
         if grid.get(name) is not None:
             raise RooflutError(f"{name}: {advice}")
-    if threads is not None and threads < 1:
-        raise RooflutError(f"threads: expected a number from 1, found {threads}; correct it")
+    for name, number in (("threads", threads), ("workers", workers)):
+        if number is not None and number < 1:
+            raise RooflutError(f"{name}: expected a number from 1, found {number}; correct it")
     if resume and out is None:
         raise RooflutError("resume: expected a file in out, found none; name it")
     lines = None
@@ -126,14 +132,14 @@ def sweep(
     compressed = None if lines is None else zlib.compress(lines)
     job = Job(tuple(arguments), units.fingerprint, _rooflut.version(), threads or 1, compressed)
     keep(job, units)
-    workers = engine_of(engine, job)
+    started = engine_of(engine, job, workers)
     try:
-        units.check_size(max_points, workers.slots())
+        units.check_size(max_points, started.slots())
         if out is None:
-            return _in_memory(units, workers, progress)
-        return _to(os.fspath(out), units, workers, progress)
+            return _in_memory(units, started, progress)
+        return _to(os.fspath(out), units, started, progress)
     finally:
-        workers.close()
+        started.close()
 
 
 def _line(point: object) -> str:
@@ -156,8 +162,8 @@ def _in_memory(units: SweepUnits, workers: Engine, progress: Reporting) -> Sweep
 
     def take(csv: bytes) -> None:
         nonlocal rows
+        rows += units.check(csv, rows)
         parts.append(csv)
-        rows += csv.count(b"\n")
 
     try:
         driver.run(take, lambda slots: reporter.report(rows, slots))
