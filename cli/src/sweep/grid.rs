@@ -1,10 +1,10 @@
 //! The grid that flags and a scenario file describe.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::iter;
 use std::path::{Path, PathBuf};
 
-use rooflut_error::{Whole, reading};
+use rooflut_error::{MAX_LINE, Whole, not_text, reading};
 use rooflut_scenario::{Fleet, Kind, PATH_KEYS, Scenario, ScenarioFile};
 use rooflut_sweep::{Axis, Grid};
 use serde_json::{Map, Value};
@@ -12,9 +12,6 @@ use serde_json::{Map, Value};
 use crate::args::SweepArgs;
 use crate::error::Error;
 use crate::input;
-
-/// Maximum length of a line of points, bytes.
-const MAX_LINE: u64 = 1 << 20;
 
 /// The keys of a scenario file that no flag replaces, with their lines.
 #[derive(Default)]
@@ -39,34 +36,37 @@ impl FileKeys {
 pub(super) fn grid(args: &SweepArgs, points: Option<&[u8]>) -> Result<(Grid, FileKeys), Error> {
     let (grid, keys) = combinations(args)?;
     let grid = match (points, &args.points) {
-        (Some(lines), _) => listed(&grid, Path::new("points"), lines)?,
+        (Some(lines), _) => listed(args, &grid, Path::new("points"), lines)?,
         (None, Some(path)) => {
             let file = rooflut_error::open(path).map_err(Error::reading(path))?;
-            listed(&grid, path, BufReader::new(file))?
+            listed(args, &grid, path, BufReader::new(file))?
         }
         (None, None) => grid,
     };
     Ok((grid, keys))
 }
 
-/// Returns the points of JSON Lines, whose keys replace those of a grid of one point.
-fn listed(shared: &Grid, path: &Path, mut lines: impl BufRead) -> Result<Grid, Error> {
+/// Returns the points of JSON Lines, whose keys replace those of a grid of one point, unless they are too many.
+fn listed(args: &SweepArgs, shared: &Grid, path: &Path, mut lines: impl BufRead) -> Result<Grid, Error> {
     if shared.len() > 1 {
         return Err(Error::new(format!(
             "--points: expected one value of each other flag, found {}; list the values in the points",
             shared.sizes()
         )));
     }
-    let read = |line: io::Result<String>| {
-        let line = line.map_err(reading(path))?;
-        let point: serde_json::Result<Map<String, Value>> = serde_json::from_str(&line);
+    let read = |line: Result<Vec<u8>, rooflut_sweep::Error>| {
+        let line = line?;
+        let line = str::from_utf8(&line).map_err(|_| not_text())?;
+        let point: serde_json::Result<Map<String, Value>> = serde_json::from_str(line);
         point.map_err(|error| expected(&format!("a JSON object such as {{\"tp\": 2}}: {error}")))
     };
     let mut lines = iter::from_fn(move || {
-        let mut line = String::new();
-        // The begin of a longer line is no object.
-        let read = lines.by_ref().take(MAX_LINE).read_line(&mut line);
-        read.map(|bytes| (bytes > 0).then_some(line)).transpose()
+        let mut line = Vec::new();
+        match lines.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut line) {
+            Err(error) => Some(Err(reading(path)(error))),
+            Ok(_) if line.len() as u64 > MAX_LINE => Some(Err(expected("a line of at most 1 MiB, found a longer one"))),
+            Ok(read) => (read > 0).then_some(Ok(line)),
+        }
     });
     let first = lines.next().ok_or_else(|| expected("a point on each line, found none"));
     let first = first.and_then(read).map_err(|error| error.at_line(1).in_file(path))?;
@@ -80,7 +80,8 @@ fn listed(shared: &Grid, path: &Path, mut lines: impl BufRead) -> Result<Grid, E
         })
     });
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-    Grid::of_points(shared.base(), &keys, points).map_err(|error| error.in_file(path).into())
+    let max_points = args.shard.max_grid(args.max_points);
+    Grid::of_points(shared.base(), &keys, points, max_points).map_err(|error| error.in_file(path).into())
 }
 
 fn expected(text: &str) -> rooflut_sweep::Error {

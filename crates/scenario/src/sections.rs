@@ -36,6 +36,21 @@ impl Scenario {
         }
     }
 
+    /// Returns the keys of one of its sections, as [`sections`](Scenario::sections) has them.
+    ///
+    /// # Errors
+    /// Values that JSON does not have, and an unknown section.
+    pub fn section(&self, name: &str) -> Result<Value, Error> {
+        let keys = match name {
+            "target" => serde_json::to_value(&self.target),
+            "workload" => serde_json::to_value(&self.workload),
+            "server" => serde_json::to_value(&self.server),
+            "output" => serde_json::to_value(&self.output),
+            _ => return Err(not_json(format_args!("no section {name}"))),
+        };
+        keys.map_err(not_json)
+    }
+
     /// Returns the scenario without some of its keys.
     pub(crate) fn without(&self, is_removed: impl Fn(&str) -> bool) -> Result<Scenario, Error> {
         let mut sections = self.sections()?;

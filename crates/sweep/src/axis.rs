@@ -71,6 +71,11 @@ impl Axis {
         Axis::of(key, section, values?)
     }
 
+    /// Takes different values that a scenario holds like this.
+    pub(crate) fn of_distinct(key: &str, section: String, values: Vec<Value>) -> Axis {
+        Axis { key: key.to_owned(), section, values }
+    }
+
     fn of(key: &str, section: String, values: Vec<Value>) -> Result<Axis, Error> {
         let mut seen = HashSet::new();
         for value in &values {
@@ -82,7 +87,7 @@ impl Axis {
         if values.is_empty() {
             Err(wrong(key, "", "expected at least one value"))
         } else {
-            Ok(Axis { key: key.to_owned(), section, values })
+            Ok(Axis::of_distinct(key, section, values))
         }
     }
 

@@ -54,41 +54,48 @@ impl Grid {
         }
     }
 
-    /// Lists points that need not be all combinations: `points` has the values of each, in the order of `keys`. The
-    /// points of a grid that is listed have other [fingerprints](Grid::fingerprint), and otherwise the same rows.
+    /// Lists up to `max_points` points that need not be all combinations: `points` has the values of each, in the order of
+    /// `keys`. The points of a grid that is listed have other [fingerprints](Grid::fingerprint), and otherwise the same rows.
     ///
     /// ```
     /// use rooflut_scenario::Scenario;
     /// use rooflut_sweep::Grid;
     /// use serde_json::json;
     /// let points = [[json!(1), json!(4)], [json!(2), json!(4)], [json!(4), json!(9.5)]].map(Ok);
-    /// let grid = Grid::of_points(&Scenario::default(), &["tp", "rate"], points)?;
+    /// let grid = Grid::of_points(&Scenario::default(), &["tp", "rate"], points, 3)?;
     /// assert_eq!((grid.len(), grid.scenario(2)?.workload.rate), (3, Some(9.5)));
     /// # Ok::<(), rooflut_sweep::Error>(())
     /// ```
     ///
     /// # Errors
-    /// No point; a repeated or unknown key; with its line, from 1, a point that could not be read, or a value that its key
-    /// does not take.
+    /// No point; a repeated or unknown key; with its line, from 1, a point that could not be read, a value that its key
+    /// does not take, and the first point that is one too many.
     pub fn of_points<P: IntoIterator<Item = Value>>(
         base: &Scenario,
         keys: &[&str],
         points: impl IntoIterator<Item = Result<P, Error>>,
+        max_points: u64,
     ) -> Result<Grid, Error> {
         let mut columns = keys.iter().map(|key| Distinct::try_new(key)).collect::<Result<Vec<_>, _>>()?;
-        let (mut places, mut len) = (Vec::new(), 0_u64);
+        let (mut places, mut len, mut room) = (Vec::new(), 0_u64, MAX_MIB << 20);
         for point in points {
             len += 1;
             let at_line = |error: Error| error.at_line(len);
+            if len > max_points {
+                return Err(at_line(too_many(max_points)));
+            }
             for (column, value) in columns.iter_mut().zip(point.map_err(at_line)?) {
-                places.push(column.place(value).map_err(at_line)?);
+                places.push(column.place(value, &mut room).map_err(at_line)?);
             }
         }
+        if len == 0 {
+            return Err(Error::new(Kind::Value, "expected at least one point, found none; list one"));
+        }
         let is_axis: Vec<bool> = columns.iter().map(Distinct::is_several).collect();
-        let axes = columns.into_iter().map(Distinct::axis).collect::<Result<Vec<_>, _>>()?;
-        let grid = Grid::with_fixed(base, axes)?;
-        let of_axes = places.into_iter().zip(is_axis.iter().cycle()).filter(|(_, is_axis)| **is_axis);
-        Ok(Grid { len, points: Some(of_axes.map(|(place, _)| place).collect()), ..grid })
+        let grid = Grid::with_fixed(base, columns.into_iter().map(Distinct::axis).collect())?;
+        let mut is_of_axis = is_axis.iter().cycle();
+        places.retain(|_| is_of_axis.next() == Some(&true));
+        Ok(Grid { len, points: Some(places), ..grid })
     }
 
     /// Sets the axes with one value in the scenario.
@@ -232,6 +239,17 @@ impl Grid {
     }
 }
 
+/// Maximum size of the different values of points in memory, MiB, and bytes of one beside its text.
+const MAX_MIB: usize = 512;
+const PER_VALUE: usize = 256;
+
+/// There are more points than are wanted.
+fn too_many(max_points: u64) -> Error {
+    let (max, setting) = (grouped(max_points), key("max_points"));
+    let text = format!("expected at most {max} deployments ({setting}), found more; list fewer, or raise {setting}");
+    Error::new(Kind::Value, text)
+}
+
 /// The different values of a key, in the order in which they appear.
 struct Distinct<'k> {
     key: &'k str,
@@ -246,12 +264,18 @@ impl<'k> Distinct<'k> {
         Ok(Distinct { key, section: section(key)?, values: Vec::new(), places: HashMap::new() })
     }
 
-    /// Returns the place of a value, which is added if it is new.
-    fn place(&mut self, value: Value) -> Result<u32, Error> {
+    /// Returns the place of a value, which is added if it is new and there is room for it.
+    fn place(&mut self, value: Value, room: &mut usize) -> Result<u32, Error> {
         let given = value.to_string();
         if let Some(place) = self.places.get(&given) {
             return Ok(*place);
         }
+        *room = room.checked_sub(PER_VALUE + 4 * given.len()).ok_or_else(|| {
+            let text = format!(
+                "expected different values that take at most {MAX_MIB} MiB in memory, found more; divide the file"
+            );
+            Error::new(Kind::Value, text)
+        })?;
         let found = cell(&value);
         let read = canonical(&self.section, self.key, value);
         let value = read.map_err(|expected| wrong(self.key, &found, &expected))?;
@@ -268,8 +292,8 @@ impl<'k> Distinct<'k> {
         self.values.len() > 1
     }
 
-    fn axis(self) -> Result<Axis, Error> {
-        Axis::try_new(self.key, self.values)
+    fn axis(self) -> Axis {
+        Axis::of_distinct(self.key, self.section, self.values)
     }
 }
 
@@ -318,7 +342,7 @@ mod tests {
     fn points_are_the_combinations_that_are_listed() {
         let points = |points: &[(Value, Value, Value)]| {
             let points = points.iter().cloned().map(|(gpu, tp, rate)| Ok([gpu, tp, rate]));
-            Grid::of_points(&Scenario::default(), &["gpu", "tp", "rate"], points)
+            Grid::of_points(&Scenario::default(), &["gpu", "tp", "rate"], points, 4)
         };
         let listed = [("h100", "1", 4.0), ("h200", "2", 4.0), ("h100", "2", 4.0), ("h200", "2", 4.0)];
         let given = listed.map(|(gpu, tp, rate)| (gpu.into(), tp.into(), rate.into()));
@@ -340,6 +364,24 @@ mod tests {
             (Some(3), true),
             "{error}"
         );
+    }
+
+    #[test]
+    fn points_are_read_up_to_the_first_that_is_one_too_many() {
+        let mut read = 0;
+        let points = std::iter::repeat_with(|| {
+            read += 1;
+            Ok([Value::from(read)])
+        });
+        let error = Grid::of_points(&Scenario::default(), &["seed"], points, 3).expect_err("endless");
+        let expected =
+            "line 4: expected at most 3 deployments (max_points), found more; list fewer, or raise max_points";
+        assert_eq!((error.to_string().as_str(), read), (expected, 4));
+        let long = |index: u64| Ok([Value::from(format!("{index}{}", "x".repeat(1 << 20)))]);
+        let error = Grid::of_points(&Scenario::default(), &["model"], (0..).map(long), u64::MAX).expect_err("endless");
+        assert_eq!(error.line(), Some(128));
+        assert!(error.to_string().contains("at most 512 MiB in memory"), "{error}");
+        assert!(Grid::of_points::<[Value; 1]>(&Scenario::default(), &["seed"], [], 3).is_err());
     }
 
     #[test]

@@ -49,9 +49,8 @@ pub(crate) fn canonical(section: &str, key: &str, value: Value) -> Result<Value,
     let sections = Map::from_iter([(section.to_owned(), Value::Object(keys))]);
     let scenario = Scenario::try_from_sections(sections).map_err(|error| error.to_string())?;
     scenario.check_values().map_err(|wrong| format!("expected {}", wrong.expected))?;
-    let written = scenario.sections().map_err(|error| error.to_string())?;
-    let value = written.get(section).and_then(|keys| keys.get(key));
-    Ok(value.cloned().unwrap_or_default())
+    let mut written = scenario.section(section).map_err(|error| error.to_string())?;
+    Ok(written.get_mut(key).map(Value::take).unwrap_or_default())
 }
 
 /// First characters of texts that a spreadsheet would run, and the mark that keeps it from that.

@@ -47,7 +47,7 @@ const KEPT: usize = 64;
 /// Maximum number of points to try while none can run.
 const TRIED: u64 = 10_000;
 
-/// A run at one point of the keys that are not varied, or why there is none.
+/// A run at one point of the values that are not varied, or why there is none.
 type Built = Arc<OnceLock<Result<Run, Error>>>;
 
 /// The runs of a grid.
@@ -55,8 +55,8 @@ pub(crate) struct Runs<'s> {
     grid: Grid,
     sources: Sources<'s>,
     is_varied: Vec<bool>,
-    /// The last runs that were built, by the places of the keys that are not varied.
-    built: Mutex<VecDeque<(Vec<usize>, Built)>>,
+    /// The last runs that were built, by the places of the values that are not varied.
+    built: Mutex<VecDeque<(Vec<Option<usize>>, Built)>>,
     /// The last traces that were read.
     traces: Mutex<VecDeque<(Workload, Load)>>,
     /// Remarks on servers that are not those to which the constants of their engines were fitted.
@@ -124,13 +124,10 @@ impl<'s> Runs<'s> {
 
     /// Returns the place for the run that a point shares with others.
     fn built(&self, index: u64) -> Built {
-        let places = self
-            .grid
-            .places(index)
-            .into_iter()
-            .zip(&self.is_varied)
-            .map(|(place, is_varied)| if *is_varied { 0 } else { place });
-        let places: Vec<usize> = places.collect();
+        let places = self.grid.places(index).into_iter().zip(self.grid.values(index)).zip(&self.is_varied);
+        // A run cannot be varied to a key that is not given.
+        let own = places.map(|((place, value), is_varied)| (!is_varied || value.is_null()).then_some(place));
+        let places: Vec<Option<usize>> = own.collect();
         let mut all = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, built)) = all.iter().rev().find(|(of, _)| *of == places) {
             return built.clone();

@@ -20,6 +20,11 @@ impl Shard {
         self.number - 1 + place * self.count
     }
 
+    /// Returns the number of points of the largest grid whose shards have at most `max_points` points.
+    pub fn max_grid(self, max_points: u64) -> u64 {
+        max_points.saturating_mul(self.count)
+    }
+
     /// Returns the number of points of the shard in a grid of `len` points.
     pub fn len(self, len: u64) -> u64 {
         (len + self.count).saturating_sub(self.number) / self.count
@@ -62,6 +67,12 @@ mod tests {
             seen.sort_unstable();
             assert_eq!(seen, (0..len).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn shards_of_the_largest_grid_are_just_small_enough() {
+        let shard: Shard = "1/3".parse().unwrap();
+        assert_eq!([shard.max_grid(4), shard.len(shard.max_grid(4)), shard.len(shard.max_grid(4) + 1)], [12, 4, 5]);
     }
 
     #[test]

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use rooflut::model;
 use rooflut::table::sets;
 use rooflut_scenario::{Kind, Model, Resources, Run, Scenario, Stop, no_others};
-use rooflut_sweep::{Axis, Error, Grid, Named, Shard, Sources, Sweep, earlier, merge};
+use rooflut_sweep::{Axis, Error, Grid, Named, Row, Shard, Sources, Sweep, earlier, merge};
 use rooflut_traces::Input;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn open(path: &Path) -> io::Result<Input> {
     File::open(path).map(Input::from)
@@ -34,6 +34,23 @@ fn grid(lists: &[(&str, &str)]) -> Grid {
 
 fn sweep(lists: &[(&str, &str)]) -> Result<Sweep<'static>, Error> {
     Sweep::try_new(grid(lists), Sources { find: Arc::new(named), open: Arc::new(open) }, "test")
+}
+
+/// Lists points: objects with the same keys.
+fn listed(points: &[Value]) -> Sweep<'static> {
+    let mut base = Scenario::default();
+    base.workload.requests = Some(60);
+    let keys: Vec<&str> = points[0].as_object().expect("an object").keys().map(String::as_str).collect();
+    let values = points.iter().map(|point| Ok(keys.iter().map(|key| point[*key].clone()).collect::<Vec<_>>()));
+    let grid = Grid::of_points(&base, &keys, values, 10).expect("a grid");
+    Sweep::try_new(grid, Sources { find: Arc::new(named), open: Arc::new(open) }, "test").expect("a sweep")
+}
+
+/// The figures of a row, and its error.
+fn figures(sweep: &Sweep<'_>, row: &Row) -> Vec<Value> {
+    let first = sweep.columns().iter().position(|(name, _)| name == "engine").expect("a figure");
+    let (_checksum, values) = row.values().split_last().expect("values");
+    values[first..].to_vec()
 }
 
 /// The CSV of a shard.
@@ -106,6 +123,41 @@ fn each_row_is_the_report_of_its_scenario_or_its_error() {
             }
         }
         assert!(served > 3, "{lists:?}: {served} served, {failed} failed");
+    }
+}
+
+#[test]
+fn a_key_that_is_null_is_not_given_whatever_other_points_have() {
+    let pools = json!({"replicas": null, "prefill_replicas": 1, "decode_replicas": 2, "link_bandwidth": 50,
+        "link_latency": 10});
+    let none = json!({"replicas": 2, "prefill_replicas": null, "decode_replicas": null, "link_bandwidth": null,
+        "link_latency": null});
+    let mut plain = none.clone();
+    plain["replicas"] = Value::Null;
+    for points in [
+        vec![json!({"seed": 7}), json!({"seed": null}), json!({"seed": 3})],
+        vec![json!({"rate": 4}), json!({"rate": null}), json!({"rate": 9.5})],
+        vec![json!({"rate": 4, "seed": null}), json!({"rate": null, "seed": 7}), json!({"rate": 30, "seed": 2})],
+        vec![json!({"rate": null, "users": 4}), json!({"rate": 3, "users": null})],
+        vec![pools, none, plain],
+    ] {
+        let alone: Vec<_> = points.iter().map(|point| listed(std::slice::from_ref(point))).collect();
+        let alone: Vec<_> = alone.iter().map(|sweep| figures(sweep, &sweep.row(0).expect("a row"))).collect();
+        assert!(alone.iter().all(|row| row.last() == Some(&Value::Null)), "{points:?}: {alone:?}");
+        assert!(alone.iter().zip(&alone[1..]).all(|(one, other)| one != other), "{points:?}: {alone:?}");
+        let orders = [(0..points.len()).collect::<Vec<_>>(), (0..points.len()).rev().collect()];
+        for (order, threads) in orders.iter().flat_map(|order| [(order, 1), (order, 3)]) {
+            let sweep = listed(&order.iter().map(|place| points[*place].clone()).collect::<Vec<_>>());
+            let mut rows = Vec::new();
+            let all = sweep.rows(Shard::WHOLE, 0, threads, |row| {
+                rows.push(figures(&sweep, &row));
+                Ok::<_, Error>(())
+            });
+            all.expect("rows");
+            for (place, row) in order.iter().zip(rows) {
+                assert_eq!(row, alone[*place], "{} in {order:?}", points[*place]);
+            }
+        }
     }
 }
 

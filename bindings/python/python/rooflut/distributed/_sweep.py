@@ -126,7 +126,7 @@ def sweep(
         grid["points"] = points
     elif points is not None:
         lines = "\n".join(map(_line, points)).encode()
-    arguments = flags(grid)
+    arguments = [*flags(grid), f"--max-points={max_points}"]
     of_output = flags({"out": out}) + (["--resume"] if resume else [])
     units = SweepUnits(arguments + of_output, lines)
     compressed = None if lines is None else zlib.compress(lines)
