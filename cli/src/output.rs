@@ -11,6 +11,7 @@ use rooflut::model::{LayerGroup, ModelSpec};
 use rooflut_error::is_printable;
 use rooflut_report::Versioned;
 use rooflut_scenario::grouped;
+pub use rooflut_scenario::plural;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -297,12 +298,6 @@ pub fn percent(share: f64) -> String {
 pub(crate) fn exact_percent(share: f64) -> String {
     // The product is off by rounding in its last digits.
     format!("{} %", (share * 1e11).round() / 1e9)
-}
-
-/// Formats a number of things: `1 step`, `2 steps`.
-pub fn plural(n: u64, noun: &str) -> String {
-    let s = if n == 1 { "" } else { "s" };
-    format!("{} {noun}{s}", count(n))
 }
 
 fn group(digits: &str) -> String {

@@ -79,6 +79,12 @@ fn listed(args: &SweepArgs, shared: &Grid, path: &Path, mut lines: impl BufRead)
             expected(&format!("the keys of the first point ({}), found {}", keys.join(", "), found.join(", ")))
         })
     });
+    if let Some((key, _)) = args.lists.0.iter().find(|(key, _)| keys.contains(key)) {
+        let flag = key.replace('_', "-");
+        return Err(Error::new(format!(
+            "--points: expected points without the key {key}, since --{flag} is given; leave one out"
+        )));
+    }
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let max_points = args.shard.max_grid(args.max_points);
     Grid::of_points(shared.base(), &keys, points, max_points).map_err(|error| error.in_file(path).into())

@@ -65,7 +65,7 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
     let (grid, keys) = grid::grid(args, None)?;
     let sweep = found(grid).map_err(|error| keys.place(error))?.stopped_by(host.stop);
     let threads = args.threads();
-    sweep.check_size(args.shard, args.max_points, (threads, "threads"))?;
+    sweep.check_size(args.shard, args.max_points, (threads, "thread"))?;
     let points = args.shard.len(sweep.grid().len());
     plots::check(&args.plot, &sweep)?;
     if args.submit.is_some() {

@@ -71,7 +71,7 @@ impl SweepUnits {
     /// # Errors
     /// A larger grid.
     pub fn check_size(&self, max_points: u64, workers: usize) -> Result<(), Error> {
-        Ok(self.sweep.check_size(Shard::WHOLE, max_points, (workers, "workers"))?)
+        Ok(self.sweep.check_size(Shard::WHOLE, max_points, (workers, "worker"))?)
     }
 
     /// The text that identifies grid, files, version and tables in each row.

@@ -75,7 +75,7 @@ pub use load::Load;
 pub use missing::Missing;
 pub use model::Model;
 pub use names::{ALIASES, meant_by};
-pub use number::{dtype, grouped, kv_dtype, real, whole};
+pub use number::{dtype, grouped, kv_dtype, plural, real, whole};
 pub use outage::Outage;
 pub use outcome::Outcome;
 pub use output::Output;

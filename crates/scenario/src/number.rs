@@ -199,6 +199,15 @@ pub fn grouped(number: impl Into<u64>) -> String {
     }
 }
 
+/// `1 request`, `12_000 requests`.
+///
+/// ```
+/// assert_eq!(rooflut_scenario::plural(12_000, "request"), "12_000 requests");
+/// ```
+pub fn plural(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
 fn thousands(number: u64) -> String {
     match number / 1_000 {
         0 => number.to_string(),

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rooflut_error::key;
-use rooflut_scenario::{Error, Kind, Stop, grouped};
+use rooflut_scenario::{Error, Kind, Stop, grouped, plural};
 
 use crate::shard::Shard;
 use crate::sweep::Sweep;
@@ -77,14 +77,15 @@ struct Measured {
 }
 
 impl Measured {
-    /// `about 69 hours on 2 threads and 628 GB as CSV, by 64 of them`.
+    /// `about 69 hours on 2 threads and 628 GB of CSV, going by the first 64`.
     fn cost(self, points: u64, (count, name): (usize, &str)) -> String {
         let factor = points as f64 / self.points.max(1) as f64;
         let time = duration(factor * self.time.as_secs_f64() / count.max(1) as f64);
+        let workers = plural(count as u64, name);
         match self.points {
-            0 => format!("over {time} on {count} {name}: the first of them took over {} s", self.time.as_secs()),
+            0 => format!("over {time} on {workers}: the first of them took over {} s", self.time.as_secs()),
             some => format!(
-                "about {time} on {count} {name} and {} as CSV, by {some} of them",
+                "about {time} on {workers} and {} of CSV, going by the first {some}",
                 size(factor * self.bytes as f64)
             ),
         }
@@ -114,13 +115,16 @@ mod tests {
     #[test]
     fn time_and_size_are_those_of_the_points_that_were_simulated_times_all() {
         let measured = |points, millis, bytes| Measured { points, time: Duration::from_millis(millis), bytes };
-        let cost = |measured: Measured, points| measured.cost(points, (2, "threads"));
+        let cost = |measured: Measured, points| measured.cost(points, (2, "thread"));
         assert_eq!(
             cost(measured(64, 32, 64_000), 1_000_000_000),
-            "about 69 hours on 2 threads and 1000 GB as CSV, by 64 of them"
+            "about 69 hours on 2 threads and 1000 GB of CSV, going by the first 64"
         );
-        assert_eq!(cost(measured(4, 4, 2_400), 10), "about 0 s on 2 threads and 1 MB as CSV, by 4 of them");
-        assert_eq!(cost(measured(1, 4_000, 600), 1_000), "about 33 minutes on 2 threads and 1 MB as CSV, by 1 of them");
+        assert_eq!(cost(measured(4, 4, 2_400), 10), "about 0 s on 2 threads and 1 MB of CSV, going by the first 4");
+        assert_eq!(
+            cost(measured(1, 4_000, 600), 1_000),
+            "about 33 minutes on 2 threads and 1 MB of CSV, going by the first 1"
+        );
         assert_eq!(cost(measured(0, 5_000, 0), 100_000), "over 69 hours on 2 threads: the first of them took over 5 s");
     }
 }

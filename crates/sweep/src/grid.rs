@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rooflut_error::{key, not_json};
-use rooflut_scenario::{Error, Kind, Scenario, grouped, names_file};
+use rooflut_scenario::{Error, Kind, Scenario, grouped, names_file, plural};
 use serde_json::{Map, Value};
 
 use crate::axis::{Axis, wrong};
@@ -141,12 +141,10 @@ impl Grid {
     /// Returns the size of each axis: `gpu 2 x tp 3`; for points that are listed, their number.
     pub fn sizes(&self) -> String {
         if self.points.is_some() {
-            return format!("points {}", grouped(self.len));
+            return plural(self.len, "point");
         }
-        let sizes = self.axes.iter().map(|axis| {
-            let size = grouped(axis.values().len() as u64);
-            format!("{} {size}", axis.key())
-        });
+        let sizes =
+            self.axes.iter().map(|axis| format!("{} of {}", plural(axis.values().len() as u64, "value"), axis.key()));
         sizes.collect::<Vec<_>>().join(" x ")
     }
 
@@ -319,7 +317,7 @@ mod tests {
             .map(|(key, text)| Axis::read(key, [text]).unwrap());
         let grid = Grid::try_new(&Scenario::default(), axes.into()).unwrap();
         assert_eq!(grid.len(), 24);
-        assert_eq!(grid.sizes(), "gpu 2 x tp 3 x rate 4");
+        assert_eq!(grid.sizes(), "2 values of gpu x 3 values of tp x 4 values of rate");
         let mut index = 0;
         for gpu in ["h100", "h200"] {
             for tp in [1, 2, 4] {
@@ -347,7 +345,7 @@ mod tests {
         let listed = [("h100", "1", 4.0), ("h200", "2", 4.0), ("h100", "2", 4.0), ("h200", "2", 4.0)];
         let given = listed.map(|(gpu, tp, rate)| (gpu.into(), tp.into(), rate.into()));
         let grid = points(&given).unwrap();
-        assert_eq!((grid.len(), grid.axes().len(), grid.sizes().as_str()), (4, 2, "points 4"));
+        assert_eq!((grid.len(), grid.axes().len(), grid.sizes().as_str()), (4, 2, "4 points"));
         for (index, (gpu, tp, rate)) in listed.into_iter().enumerate() {
             let scenario = grid.scenario(index as u64).unwrap();
             let found = (scenario.target.gpu.as_deref(), scenario.target.tp, scenario.workload.rate);
