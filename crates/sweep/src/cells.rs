@@ -23,7 +23,9 @@ pub(crate) type Named = (String, Kind);
 /// Reads a line with its end; an empty one at the end of the file. `file` and `number` name it in errors.
 pub(crate) fn read_line(csv: &mut impl BufRead, file: &str, number: u64) -> Result<Vec<u8>, Error> {
     let mut line = Vec::new();
-    csv.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut line).map_err(reading(Path::new(file)))?;
+    let read = csv.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut line);
+    // The lines of a part in Parquet have errors of their own.
+    read.map_err(|error| error.downcast().unwrap_or_else(reading(Path::new(file))))?;
     if line.len() as u64 > MAX_LINE {
         let text = "expected a line of at most 1 MiB, found a longer one; name a file of a sweep";
         return Err(Error::new(ErrorKind::Contents, text).at_line(number).in_file(Path::new(file)));

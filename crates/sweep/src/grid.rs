@@ -416,7 +416,7 @@ mod tests {
         let keys = ["rate", "tp", "requests", "max_num_seqs", "max_num_batched_tokens", "seed"];
         let axes = keys.map(|key| Axis::read(key, ["1..2_000"]).unwrap());
         let error = Grid::try_new(&Scenario::default(), axes.into()).expect_err("too large");
-        assert!(error.to_string().contains("rate 2000 x tp 2000"), "{error}");
+        assert!(error.to_string().contains("2000 values of rate x 2000 values of tp"), "{error}");
         let twice = vec![Axis::read("tp", ["1"]).unwrap(); 2];
         let error = Grid::try_new(&Scenario::default(), twice).expect_err("twice");
         assert_eq!(error.to_string(), "tp: expected once, found twice; remove one");

@@ -25,29 +25,18 @@ pub fn merge<R: BufRead, E: From<Error>>(
     let shards = opened.collect::<Result<Vec<_>, _>>()?;
     if let Some(first) = shards.first() {
         if let Some(other) = shards.iter().find(|shard| shard.header != first.header) {
-            return Err(other.refuse(of_another_header(&first.file)).into());
+            let problem = format!("expected the header of {}, found another one; {OF_ONE_SWEEP}", first.file);
+            return Err(other.refuse(problem).into());
         }
         write(&first.header)?;
     }
-    joined(shards, |line| write(&line))
-}
-
-/// The rows of a shard in their order.
-pub(crate) trait Shard {
-    /// A row, as it is written.
-    type Row;
-
-    /// Returns the index and the grid of the next row, and the row; `None` at the end.
-    fn next(&mut self) -> Result<Option<(u64, String, Self::Row)>, Error>;
-
-    /// Refuses the row that was read last.
-    fn refuse(&self, problem: String) -> Error;
+    joined(shards, write)
 }
 
 /// Passes on the rows of all shards in the order of the grid, and returns their number.
-pub(crate) fn joined<S: Shard, E: From<Error>>(
-    shards: Vec<S>,
-    mut take: impl FnMut(S::Row) -> Result<(), E>,
+fn joined<R: BufRead, E: From<Error>>(
+    shards: Vec<CsvShard<R>>,
+    mut write: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<u64, E> {
     if shards.is_empty() {
         return Err(incomplete("expected at least one shard, found none").into());
@@ -60,7 +49,7 @@ pub(crate) fn joined<S: Shard, E: From<Error>>(
     }
     let grid = waiting.first().map_or(String::new(), |((_, grid, _), _)| grid.clone());
     let mut next = 0;
-    let least = |waiting: &[((u64, _, _), S)]| {
+    let least = |waiting: &[((u64, _, _), _)]| {
         let places = waiting.iter().enumerate();
         places.min_by_key(|(_, ((index, ..), _))| *index).map(|(place, _)| place)
     };
@@ -70,7 +59,7 @@ pub(crate) fn joined<S: Shard, E: From<Error>>(
             Problem::Missing => missing(next, index - 1),
             Problem::Other(problem) => shard.refuse(problem),
         })?;
-        take(row)?;
+        write(&row)?;
         next += 1;
         if let Some(row) = shard.next()? {
             waiting.push((row, shard));
@@ -88,11 +77,6 @@ pub(crate) fn joined<S: Shard, E: From<Error>>(
 }
 
 const OF_ONE_SWEEP: &str = "merge shards of one sweep";
-
-/// The problem of a shard whose columns are not those of the shard `first`.
-pub(crate) fn of_another_header(first: &str) -> String {
-    format!("expected the header of {first}, found another one; {OF_ONE_SWEEP}")
-}
 
 enum Problem {
     /// Rows before this one.
@@ -153,11 +137,8 @@ impl<R: BufRead> CsvShard<R> {
                        name a file of one";
         Err(shard.refuse(problem.to_owned()))
     }
-}
 
-impl<R: BufRead> Shard for CsvShard<R> {
-    type Row = Vec<u8>;
-
+    /// Returns the index and the grid of the next row, and its line; `None` at the end.
     fn next(&mut self) -> Result<Option<(u64, String, Vec<u8>)>, Error> {
         self.number += 1;
         let line = read_line(&mut self.csv, &self.file, self.number)?;
@@ -173,6 +154,7 @@ impl<R: BufRead> Shard for CsvShard<R> {
         Ok(Some((index, grid, line)))
     }
 
+    /// Refuses the row that was read last.
     fn refuse(&self, problem: String) -> Error {
         wrong_row(&self.file, self.number, problem)
     }

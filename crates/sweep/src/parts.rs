@@ -1,7 +1,8 @@
 //! Rows of a sweep as Parquet: a folder of parts.
 
-use std::io::{self, Cursor, Read, Write};
-use std::iter;
+use std::io::{self, BufReader, Cursor, Read, Write};
+use std::iter::{self, Peekable};
+use std::mem;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
@@ -22,11 +23,11 @@ use crate::cells::is_sweep;
 use crate::checksum;
 use crate::keys::{cell, unmarked};
 use crate::kind::Kind;
-use crate::merge::{self, joined, of_another_header};
+use crate::merge::merge;
 use crate::ordered::ordered;
 use crate::resume::{check, wrong_row};
 use crate::shard::Shard;
-use crate::sweep::{Row, Sweep, header};
+use crate::sweep::{Row, Sweep, header, row_of_csv};
 
 /// Advice for a file with a row that was changed.
 const REMOVE: &str = "remove this file and those behind it, then resume";
@@ -202,7 +203,7 @@ fn another(file: &str, row: u64, problem: &str) -> Error {
 /// Passes on the rows of all shards, in the order of the grid and in the parts of a sweep without shards. Returns the
 /// number of rows.
 ///
-/// Each shard is a name, for errors, and its parts. One part of each shard is in memory.
+/// Each shard is a name, for errors, and its parts. The rows of one part of each shard are in memory, as CSV.
 ///
 /// # Errors
 /// Errors of [`merge`](crate::merge()), and of `write`.
@@ -212,34 +213,22 @@ pub fn merge_parts<P, E>(
 ) -> Result<u64, E>
 where
     E: From<Error>,
-    P: Iterator<Item = Result<(String, Part), Error>>,
+    P: ExactSizeIterator<Item = Result<(String, Part), Error>>,
 {
-    let mut opened = Vec::new();
-    let mut first: Option<(String, Part)> = None;
-    for (file, parts) in shards {
-        let mut shard = PartsShard::new(file, parts);
-        shard.advance()?;
-        if let Some(part) = shard.part.as_ref() {
-            match &first {
-                Some((named, first)) if first.columns != part.columns => {
-                    return Err(merge::Shard::refuse(&shard, of_another_header(named)).into());
-                }
-                Some(_) => (),
-                None => {
-                    let (columns, rows) = (part.columns.clone(), Vec::new());
-                    first = Some((shard.file.clone(), Part { columns, rows }));
-                }
-            }
-        }
-        opened.push(shard);
-    }
-    let mut part = first.map(|(_, part)| part);
-    let rows = joined(opened, |row| -> Result<(), E> {
+    // A shard of a small grid may have no rows.
+    let shards = shards.into_iter().filter(|(_, parts)| parts.len() > 0);
+    let mut shards: Vec<(String, Peekable<P>)> = shards.map(|(file, parts)| (file, parts.peekable())).collect();
+    let first = shards.first_mut().and_then(|(_, parts)| parts.peek());
+    let columns = first.and_then(|part| part.as_ref().ok()).map(|(_, part)| part.columns.clone());
+    let mut part = columns.map(|columns| Part { columns, rows: Vec::new() });
+    let opened = shards.into_iter().map(|(file, parts)| (file, BufReader::new(csv_of_parts(parts))));
+    let mut is_header = true;
+    let rows = merge(opened, |line| -> Result<(), E> {
         // Without a part there is no row.
-        let Some(part) = part.as_mut() else {
+        let Some(part) = part.as_mut().filter(|_| !mem::take(&mut is_header)) else {
             return Ok(());
         };
-        part.push(row);
+        part.push(row_of_csv(line, &part.columns)?);
         if part.is_full() {
             write(part)?;
             part.clear();
@@ -283,58 +272,6 @@ impl<P: Iterator<Item = Result<(String, Part), Error>>> Read for CsvOfParts<P> {
         }
         self.text = Cursor::new(text);
         self.text.read(to)
-    }
-}
-
-/// The parts of a shard.
-struct PartsShard<P> {
-    file: String,
-    parts: P,
-    /// The part that is read, and the place of its next row.
-    part: Option<Part>,
-    place: usize,
-}
-
-impl<P: Iterator<Item = Result<(String, Part), Error>>> PartsShard<P> {
-    fn new(file: String, parts: P) -> PartsShard<P> {
-        PartsShard { file, parts, part: None, place: 0 }
-    }
-
-    /// Goes on with the next part.
-    fn advance(&mut self) -> Result<(), Error> {
-        self.place = 0;
-        self.part = None;
-        if let Some(part) = self.parts.next() {
-            let (file, part) = part?;
-            self.file = file;
-            self.part = Some(part);
-        }
-        Ok(())
-    }
-}
-
-impl<P: Iterator<Item = Result<(String, Part), Error>>> merge::Shard for PartsShard<P> {
-    type Row = Row;
-
-    fn next(&mut self) -> Result<Option<(u64, String, Row)>, Error> {
-        loop {
-            let Some(part) = &self.part else {
-                return Ok(None);
-            };
-            let Some(row) = part.rows.get(self.place) else {
-                self.advance()?;
-                continue;
-            };
-            let row = row.clone();
-            self.place += 1;
-            let (index, grid) = start(&row).map_err(|problem| self.refuse(format!("{problem}; {REMOVE}")))?;
-            let grid = grid.to_owned();
-            return Ok(Some((index, grid, row)));
-        }
-    }
-
-    fn refuse(&self, problem: String) -> Error {
-        wrong_row(&self.file, self.place.max(1) as u64, problem)
     }
 }
 

@@ -184,12 +184,17 @@ impl<'s> Sweep<'s> {
     /// # Errors
     /// A line of other columns, or a cell that is no value of its column.
     pub fn row_of_csv(&self, line: &[u8]) -> Result<Row, Error> {
-        let cells = cells(line, &self.columns).map_err(|problem| {
-            Error::new(error::Kind::Contents, format!("a row of a sweep: {problem}; simulate it again"))
-        })?;
-        let values = cells.iter().zip(&self.columns).map(|(cell, (_, kind))| kind.value(cell).unwrap_or_default());
-        Ok(Row { values: values.collect() })
+        row_of_csv(line, &self.columns)
     }
+}
+
+/// Returns a row of these columns from its line of CSV.
+pub(crate) fn row_of_csv(line: &[u8], columns: &[Named]) -> Result<Row, Error> {
+    let cells = cells(line, columns).map_err(|problem| {
+        Error::new(error::Kind::Contents, format!("a row of a sweep: {problem}; simulate it again"))
+    })?;
+    let values = cells.iter().zip(columns).map(|(cell, (_, kind))| kind.value(cell).unwrap_or_default());
+    Ok(Row { values: values.collect() })
 }
 
 /// Returns the columns of a grid with these figures.

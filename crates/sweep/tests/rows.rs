@@ -441,7 +441,7 @@ mod parquet {
         Ok((named, part))
     }
 
-    fn read(files: &[Vec<u8>]) -> impl Iterator<Item = Result<(String, Part), Error>> {
+    fn read(files: &[Vec<u8>]) -> impl ExactSizeIterator<Item = Result<(String, Part), Error>> {
         files.iter().enumerate().map(|(number, file)| part(number, file))
     }
 
