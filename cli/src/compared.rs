@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rooflut::interval::Coverage;
-use rooflut_error::Whole;
+use rooflut_error::{JsonSize, Whole};
 use rooflut_observe::{Compared, Figure, File, Measured};
 use rooflut_scenario::{Scenario, ScenarioFile};
 use rooflut_traces::Measurement;
@@ -18,6 +18,8 @@ use crate::{input, measured, run};
 
 /// Column of the text after its label.
 const INDENT: usize = 12;
+/// Maximum size of a report in memory, MiB.
+const MAX_MIB: u64 = 256;
 
 /// A measured load beside its prediction.
 #[derive(Serialize)]
@@ -90,6 +92,7 @@ fn scenario(args: &CompareArgs, measured: &Measured, index: usize) -> Result<Sce
 fn predicted(args: &CompareArgs, path: &Path) -> Result<Value, Error> {
     let bytes = input::read(path, Whole::Report).map_err(Error::reading(path))?;
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
+        JsonSize::VALUES.check(&bytes, MAX_MIB).map_err(|error| error.in_file(path))?;
         return serde_json::from_slice(&bytes).map_err(|error| {
             Error::in_file(path, None, format!("expected the report of a run: {error}; write it again"))
         });

@@ -2,14 +2,36 @@
 
 use std::path::Path;
 
-use rooflut_error::Whole;
+use rooflut_error::{JsonSize, Whole};
 use rooflut_observe::{File, Measured};
 use rooflut_report::SCHEMA_VERSION;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::args::MeasuredArgs;
 use crate::error::Error;
 use crate::input;
+
+/// Maximum size of the JSON of `rooflut observe` in memory, MiB, and maximum number of loads that it has.
+const MAX_MIB: u64 = 768;
+const MAX_RUNS: usize = 10_000;
+
+/// The keys by which the JSON of `rooflut observe` is recognised.
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct Observed {
+    #[serde(rename = "deployment")]
+    _deployment: IgnoredAny,
+    runs: Vec<IgnoredAny>,
+    #[serde(rename = "missing")]
+    _missing: IgnoredAny,
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    schema_version: Option<Value>,
+}
 
 /// Reads the files of a server: all that clients and servers write, or the JSON of `rooflut observe`.
 pub(crate) fn read(args: &MeasuredArgs) -> Result<Measured, Error> {
@@ -48,19 +70,24 @@ pub(crate) fn read(args: &MeasuredArgs) -> Result<Measured, Error> {
 
 /// Reads the JSON of `rooflut observe`; `None` for other files.
 pub fn of_json(path: &Path, bytes: &[u8]) -> Result<Option<Measured>, Error> {
-    let Ok(Value::Object(keys)) = serde_json::from_slice::<Value>(bytes) else {
+    // A large file of another kind is read where it belongs.
+    let Ok(keys) = serde_json::from_slice::<Observed>(bytes) else {
         return Ok(None);
     };
-    if !["deployment", "runs", "missing"].iter().all(|key| keys.contains_key(*key)) {
-        return Ok(None);
+    JsonSize::VALUES.check(bytes, MAX_MIB).map_err(|error| error.in_file(path))?;
+    if keys.runs.len() > MAX_RUNS {
+        let text = format!("runs: expected at most {MAX_RUNS}, found {}; divide the file", keys.runs.len());
+        return Err(Error::in_file(path, None, text));
     }
-    if let Some(version) = keys.get("schema_version").filter(|version| **version != SCHEMA_VERSION) {
+    let Versioned { schema_version } = serde_json::from_slice(bytes).map_err(unreadable(path))?;
+    if let Some(version) = schema_version.filter(|version| *version != SCHEMA_VERSION) {
         let text =
             format!("expected schema_version {SCHEMA_VERSION}, found {version}; write it again with `rooflut observe`");
         return Err(Error::in_file(path, None, text));
     }
-    let read = serde_json::from_value(Value::Object(keys));
-    read.map(Some).map_err(|error| {
-        Error::in_file(path, None, format!("expected the JSON of `rooflut observe`: {error}; write it again"))
-    })
+    serde_json::from_slice(bytes).map(Some).map_err(unreadable(path))
+}
+
+fn unreadable(path: &Path) -> impl Fn(serde_json::Error) -> Error {
+    |error| Error::in_file(path, None, format!("expected the JSON of `rooflut observe`: {error}; write it again"))
 }

@@ -71,8 +71,10 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
     let text = input::read(&path, Whole::Model).map_err(Error::reading(&path))?;
     let (formats, generation) = (if_present(&formats)?, if_present(&generation)?);
     let options = options.with_hf_quant_config(formats.as_deref()).with_generation_config(generation.as_deref());
-    let config =
-        rooflut_hf_config::read(&text, options).map_err(|error| Error::in_file(&path, None, with_flag(&error)))?;
+    let config = rooflut_hf_config::read(&text, options).map_err(|error| match error {
+        ConfigError::TooLarge(error) => error.in_file(&path).into(),
+        error => Error::in_file(&path, None, with_flag(&error)),
+    })?;
     Ok(NamedModel {
         model: Model::new(name, config.spec)
             .with_kv_dtype(config.kv_dtype)

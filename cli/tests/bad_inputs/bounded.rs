@@ -9,8 +9,9 @@ use std::thread;
 
 use tempfile::TempDir;
 
-/// 256 MiB of memory, two seconds of a core, and a minute of the clock, as the machine may have more to do.
-const LIMITS: &str = "ulimit -v 262144; ulimit -t 2; exec timeout 60 \"$0\" \"$@\"";
+/// MiB of memory for a small file, and for a large one.
+const SMALL: u64 = 256;
+pub(crate) const LARGE: u64 = 900;
 
 /// A place for the files of a case.
 pub(crate) struct Place(TempDir);
@@ -35,8 +36,23 @@ impl Place {
     /// # Errors
     /// A description of an end that is neither an answer nor a refusal.
     pub(crate) fn run(&self, arguments: &[&str]) -> Result<Result<String, String>, String> {
+        self.run_within(SMALL, 2, arguments)
+    }
+
+    /// Runs the binary with so many MiB of memory and seconds of a core, and a minute of the clock, as the machine may
+    /// have more to do.
+    ///
+    /// # Errors
+    /// As of [`run`](Place::run).
+    pub(crate) fn run_within(
+        &self,
+        mib: u64,
+        seconds: u64,
+        arguments: &[&str],
+    ) -> Result<Result<String, String>, String> {
+        let limits = format!("ulimit -v {}; ulimit -t {seconds}; exec timeout 60 \"$0\" \"$@\"", mib << 10);
         let mut command = Command::new("sh");
-        command.args(["-c", LIMITS, crate::PROGRAM]);
+        command.args(["-c", &limits, crate::PROGRAM]);
         command.args(arguments).current_dir(self.0.path());
         let output = command.stdin(Stdio::null()).output().expect("sh starts");
         let stdout = String::from_utf8_lossy(&output.stdout);

@@ -3,8 +3,8 @@
 use std::fs::{self, File};
 use std::process::Command;
 
-use crate::READERS;
-use crate::bounded::{Place, check_all};
+use crate::bounded::{LARGE, Place, check_all};
+use crate::{DENSE, READERS};
 
 #[test]
 fn a_file_of_something_else_is_refused_by_every_reader() {
@@ -63,6 +63,26 @@ fn a_large_file_and_a_pipe_that_nothing_writes_to_are_refused_by_every_reader() 
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let complaint = place.complaint(&arguments)?;
         Some(format!("{kind}: {complaint}"))
+    });
+}
+
+#[test]
+fn json_of_many_values_is_refused_before_they_take_memory() {
+    let values = ["0,", "[0],", "{\"\":0},", "\"\","];
+    let cases: Vec<_> = DENSE.iter().flat_map(|dense| values.map(|value| (*dense, value))).collect();
+    check_all(&cases, |&((reader, start, mib), value)| {
+        let place = Place::new();
+        let text = [start, &value.repeat((mib << 20) / value.len()), "0]}"].concat();
+        let path = place.file("file.json", text.as_bytes());
+        let arguments: Vec<String> = words(reader, &path);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let complaint = match place.run_within(LARGE, 10, &arguments) {
+            Ok(Err(line)) if line.contains("in memory, found more; ") || line.contains("elements, found more; ") => {
+                return None;
+            }
+            ended => format!("{ended:?}, expected a refusal for its memory"),
+        };
+        Some(format!("{reader} with {mib} MiB of {value}: {complaint}"))
     });
 }
 

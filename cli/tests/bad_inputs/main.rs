@@ -31,6 +31,18 @@ const READERS: &[&str] = &[
     "lookup gemm --k 4096 --n 4096 --m 8 --tables PATH",
 ];
 
+/// Arguments that read JSON, the beginning of a list in such a file, and the MiB that follow.
+const DENSE: &[(&str, &str, usize)] = &[
+    ("run --model PATH", r#"{"model_type":"llama","x":["#, 15),
+    ("run --draft-tokens 2 --acceptance 0.5 --draft-model PATH", r#"{"model_type":"llama","x":["#, 15),
+    ("report new.html PATH", r#"{"load":{},"ttft_ms":{},"throughput":{},"x":["#, 31),
+    ("compare PATH PATH", r#"{"load":{},"ttft_ms":{},"throughput":{},"x":["#, 31),
+    ("compare PATH PATH", r#"{"deployment":{},"runs":[],"missing":[],"facts":["#, 60),
+    ("observe PATH --gpu h100", r#"{"deployment":{},"runs":[],"missing":[],"facts":["#, 60),
+    ("observe PATH --gpu h100", r#"{"tokenizer_id":"m","request_throughput":1,"x":["#, 60),
+    ("calibrate PATH --gpu h100 --engine vllm-0.11.0", r#"{"tokenizer_id":"m","request_throughput":1,"x":["#, 60),
+];
+
 /// Flags that a command needs beside the one that is tested.
 const NEEDED: &[(&str, &str)] = &[
     ("run", "--requests 2"),

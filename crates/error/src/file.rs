@@ -75,29 +75,43 @@ impl Whole {
     pub fn open(self, path: &Path) -> io::Result<Vec<u8>> {
         let file = open(path)?;
         let length = file.metadata()?.len();
-        if length > self.limit() { Err(self.too_large(&size(length))) } else { self.read(file) }
+        if length > self.limit() {
+            return Err(self.too_large(&size(length)));
+        }
+        // A buffer that grows has twice the length for a while.
+        self.read_into(Vec::with_capacity(length as usize), file)
     }
 
     /// Reads a file to its end.
     ///
     /// # Errors
     /// A file that cannot be read, and one that is too large ([`ErrorKind::FileTooLarge`]).
-    pub fn read(self, mut source: impl Read) -> io::Result<Vec<u8>> {
-        let (mut bytes, mut more) = (Vec::new(), Vec::new());
+    pub fn read(self, source: impl Read) -> io::Result<Vec<u8>> {
+        self.read_into(Vec::new(), source)
+    }
+
+    fn read_into(self, mut bytes: Vec<u8>, mut source: impl Read) -> io::Result<Vec<u8>> {
+        let mut more = Vec::new();
         source.by_ref().take(self.limit()).read_to_end(&mut bytes)?;
         // Apart from the others, for which there is room.
         source.take(1).read_to_end(&mut more)?;
         if more.is_empty() { Ok(bytes) } else { Err(self.too_large("more")) }
     }
 
-    /// The size of the largest file, bytes.
+    /// The size of the largest file, bytes. The memory that its contents take is less than 1 GB: those of TOML take 80
+    /// times its size.
     fn limit(self) -> u64 {
-        match self {
-            Whole::Report | Whole::Table => 256 << 20,
+        let mib = match self {
+            Whole::Scenario | Whole::Fleet | Whole::DataSheet | Whole::Engine | Whole::Prices | Whole::Command => 4,
+            // One with a format for each of 70,000 experts has 8 MB.
+            Whole::Model => 16,
+            Whole::Report => 32,
+            Whole::Lengths => 64,
+            Whole::Table => 256,
             // Results of a benchmark may have each token of each request.
-            Whole::Measured => 1 << 30,
-            _ => 64 << 20,
-        }
+            Whole::Measured => 512,
+        };
+        mib << 20
     }
 
     fn too_large(self, found: &str) -> io::Error {
@@ -140,7 +154,7 @@ mod tests {
         for endless in [limit + 1, u64::MAX] {
             let error = read(endless).expect_err("too large");
             assert_eq!(error.kind(), ErrorKind::FileTooLarge);
-            assert_eq!(error.to_string(), "expected at most 64 MiB, found more; is it a scenario?");
+            assert_eq!(error.to_string(), "expected at most 4 MiB, found more; is it a scenario?");
         }
     }
 

@@ -11,6 +11,8 @@ use rooflut::Invalid;
 pub enum ConfigError {
     /// The text is not a JSON object.
     Json(serde_json::Error),
+    /// The text, or that of a file beside it, takes too much memory.
+    TooLarge(rooflut_error::Error),
     /// The text of a file beside the `config.json` is not a JSON object.
     Beside {
         /// The name of the file.
@@ -115,6 +117,7 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ConfigError::Json(error) => write!(f, "{error}; expected the config.json of a Hugging Face model"),
+            ConfigError::TooLarge(error) => write!(f, "{error}"),
             ConfigError::Beside { file, error } => {
                 write!(f, "{file}: {error}; correct or remove the file")
             }

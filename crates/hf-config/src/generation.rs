@@ -22,7 +22,7 @@ pub(crate) fn sampler(options: &Options<'_>) -> Result<Sampler, ConfigError> {
     let Some(text) = options.generation_config else {
         return Ok(Sampler::Plain);
     };
-    let file = parse(text).map_err(|error| ConfigError::Beside { file: FILE, error })?;
+    let file = parse(text, Some(FILE))?;
     let file = Object::outermost(format!("{FILE}: "), &file);
     let number = |key, expected, accepts: fn(f64) -> bool| {
         let read = |value: &Value| value.as_f64().filter(|&value| accepts(value));

@@ -56,7 +56,7 @@ pub struct HfModel {
 /// [`ConfigError`] if the text is not a JSON object, lacks a dimension, or describes a model that rooflut cannot time:
 /// a model of an unknown type, with a shaping key that is unknown for the type, or with a feature that is not modelled.
 pub fn read(json: impl AsRef<[u8]>, options: Options<'_>) -> Result<HfModel, ConfigError> {
-    let file = parse(json.as_ref()).map_err(ConfigError::Json)?;
+    let file = parse(json.as_ref(), None)?;
     let mut model = read_as(&file, options)?;
     if options.assume_llama {
         let plain = Options { assume_llama: false, ..options };

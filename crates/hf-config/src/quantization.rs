@@ -50,7 +50,7 @@ impl Formats {
         let Some(text) = options.hf_quant_config else {
             return Ok(Formats::plain(options.kv_dtype, modules));
         };
-        let file = parse(text).map_err(|error| ConfigError::Beside { file: "hf_quant_config.json", error })?;
+        let file = parse(text, Some("hf_quant_config.json"))?;
         let file = Object::outermost(FILE, &file);
         let missing = || file.lacks(FORMATS, "an object");
         let quantization = file.object(FORMATS)?.ok_or_else(missing)?;

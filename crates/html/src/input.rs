@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use rooflut_error::{Error, Kind as ErrorKind, Whole, not_text};
+use rooflut_error::{Error, JsonSize, Kind as ErrorKind, Whole, not_text};
 use rooflut_report::SCHEMA_VERSION;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -11,6 +11,9 @@ use crate::facts;
 use crate::kind::Kind;
 use crate::rows::Rows;
 use crate::text::embedded;
+
+/// Maximum size of an answer in memory, MiB.
+const MAX_MIB: u64 = 256;
 
 /// An output of a command, to be shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,10 +67,12 @@ impl Input {
             let text = format!("expected the JSON of a command: {error}; write the file again");
             Error::new(ErrorKind::Contents, text)
         };
+        JsonSize::VALUES.check(text.as_bytes(), MAX_MIB)?;
         let answer: Value = serde_json::from_str(text).map_err(unreadable)?;
-        let keys = answer.as_object().cloned().unwrap_or_default();
-        let kind = Kind::of_json(&keys)?;
-        check_version(&keys)?;
+        let none = Map::new();
+        let keys = answer.as_object().unwrap_or(&none);
+        let kind = Kind::of_json(keys)?;
+        check_version(keys)?;
         let raw: &RawValue = serde_json::from_str(text).map_err(unreadable)?;
         let object = format!("{{\"name\":{},\"kind\":\"{}\",\"json\":{}}}", json!(name), kind.name(), raw.get());
         let named = |key: &str| keys.get(key)?.as_str();

@@ -17,7 +17,16 @@ pub(crate) fn escaped(text: &str) -> String {
 
 /// Returns JSON that cannot end the element around it. Outside of strings JSON has none of these characters.
 pub(crate) fn embedded(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+    let mut html = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character {
+            '<' => html.push_str("\\u003c"),
+            '\u{2028}' => html.push_str("\\u2028"),
+            '\u{2029}' => html.push_str("\\u2029"),
+            other => html.push(other),
+        }
+    }
+    html
 }
 
 #[cfg(test)]

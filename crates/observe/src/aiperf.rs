@@ -5,23 +5,21 @@
 
 use rooflut_error::Error;
 use rooflut_traces::Measurement;
-use serde_json::Value;
 
 use crate::contents::Contents;
 use crate::distribution::{Distribution, Names};
-use crate::json::{contents, count, find, list, number, text};
-use crate::requests::Sample;
+use crate::json::{contents, count, find, list, number, only, text};
+use crate::requests::{Room, Sample};
 use crate::run::{Load, Run};
+use crate::value::Value;
 
 const NAMES: Names = ["avg", "p50", "p90", "p95", "p99", "min", "max", "std"];
 
 const CLIENT: &str = "AIPerf";
 
 /// Reads a report.
-pub(crate) fn read(kind: Measurement, reports: &[Value]) -> Result<Contents, Error> {
-    let [report] = reports else {
-        return Err(contents("expected one report, found several; split the file"));
-    };
+pub(crate) fn read(kind: Measurement, reports: impl Iterator<Item = Result<Value, Error>>) -> Result<Contents, Error> {
+    let report = &only(reports)?;
     // Some versions have the figures of all metrics under one key.
     let report_of = report.get("records").filter(|records| records.is_object()).unwrap_or(report);
     let figure = |name: &str, factor: fn(&str) -> Option<f64>| {
@@ -70,9 +68,13 @@ pub(crate) fn read(kind: Measurement, reports: &[Value]) -> Result<Contents, Err
 }
 
 /// Reads the lines of requests. Those of a warm-up are left out.
-pub(crate) fn read_requests(lines: &[Value]) -> Result<Contents, Error> {
-    let is_warm_up = |line: &&Value| text(line, "/metadata/benchmark_phase").as_deref() == Some("warmup");
-    let samples = lines.iter().filter(|line| !is_warm_up(line)).map(sample).collect::<Result<Vec<_>, _>>()?;
+pub(crate) fn read_requests(
+    lines: impl Iterator<Item = Result<Value, Error>>,
+    room: &mut Room,
+) -> Result<Contents, Error> {
+    let is_warm_up = |line: &Value| text(line, "/metadata/benchmark_phase").as_deref() == Some("warmup");
+    let samples = lines.filter(|line| !line.as_ref().is_ok_and(is_warm_up)).map(|line| sample(&line?));
+    let samples = room.collect(samples)?;
     if samples.iter().all(|sample| sample.has_failed) {
         return Err(contents("expected completed requests, found none; run the benchmark again"));
     }
@@ -136,7 +138,7 @@ fn duration_s(report: &Value) -> Result<Option<f64>, Error> {
 /// Returns the settings of the load: in AIPerf of the phase that is measured, in GenAI-Perf beside those of sweeps. Older
 /// versions of AIPerf have no phases.
 fn load_asked(settings: &Value) -> &Value {
-    let mut phases = settings.get("phases").and_then(Value::as_array).into_iter().flatten();
+    let mut phases = settings.get("phases").and_then(Value::as_list).into_iter().flatten();
     let measured = phases.find(|phase| phase.get("kind").and_then(Value::as_str) == Some("profiling"));
     measured.or_else(|| settings.pointer("/perf_analyzer/stimulus")).unwrap_or(settings)
 }
@@ -144,7 +146,7 @@ fn load_asked(settings: &Value) -> &Value {
 /// Returns a positive number of the settings, wherever this version has it.
 fn positive(settings: &Value, key: &str) -> Option<f64> {
     let found = find(settings, key)?;
-    let number = found.as_f64().or_else(|| found.get(0)?.as_f64());
+    let number = found.as_f64().or_else(|| found.as_list()?.first()?.as_f64());
     number.filter(|number| *number > 0.0)
 }
 
@@ -160,9 +162,8 @@ fn url(settings: &Value) -> Option<String> {
 /// Returns a text, the first one of a list, or the name of an object.
 fn first_text(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(values) => first_text(values.first()?),
-        Value::Object(keys) => ["name", "items"].iter().find_map(|key| first_text(keys.get(*key)?)),
-        _ => None,
+        Value::Text(text) => Some(text.to_string()),
+        Value::List(values) => first_text(values.first()?),
+        value => ["name", "items"].iter().find_map(|key| first_text(value.get(key)?)),
     }
 }

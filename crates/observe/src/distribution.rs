@@ -48,7 +48,7 @@ impl Distribution {
 
     /// Returns the distribution of `samples`, with percentiles as numpy interpolates them; empty without samples.
     pub(crate) fn of(mut samples: Vec<f64>) -> Distribution {
-        samples.sort_by(f64::total_cmp);
+        samples.sort_unstable_by(f64::total_cmp);
         let count = samples.len() as f64;
         let mean = (!samples.is_empty()).then(|| samples.iter().sum::<f64>() / count);
         let variance = |mean: f64| samples.iter().map(|sample| (sample - mean) * (sample - mean)).sum::<f64>() / count;

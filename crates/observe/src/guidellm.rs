@@ -4,26 +4,29 @@
 //! counts the first token and is not read.
 
 use rooflut_error::Error;
-use serde_json::Value;
 
 use crate::contents::Contents;
 use crate::distribution::{Distribution, Names};
 use crate::json::{contents, count, find, list, number, text};
-use crate::requests::Sample;
+use crate::requests::{Room, Sample};
 use crate::run::{Load, Run};
+use crate::value::Value;
 
 const NAMES: Names =
     ["mean", "median", "percentiles/p90", "percentiles/p95", "percentiles/p99", "min", "max", "std_dev"];
 
-pub(crate) fn read(reports: &[Value]) -> Result<Contents, Error> {
+pub(crate) fn read(reports: impl Iterator<Item = Result<Value, Error>>, room: &mut Room) -> Result<Contents, Error> {
     let mut found = Contents::default();
     for report in reports {
+        let report = &report?;
         let benchmarks = list(report, "/benchmarks")?.filter(|benchmarks| !benchmarks.is_empty());
         let benchmarks =
             benchmarks.ok_or_else(|| contents("benchmarks: expected at least one, found none; run it again"))?;
         found.version = text(report, "/metadata/guidellm_version");
         for benchmark in benchmarks {
-            found.runs.extend(run(report, benchmark)?.map(|run| Run { client_version: found.version.clone(), ..run }));
+            found
+                .runs
+                .extend(run(report, benchmark, room)?.map(|run| Run { client_version: found.version.clone(), ..run }));
         }
         if found.runs.len() < benchmarks.len() {
             found.notes.push("loads without a completed request are left out".to_owned());
@@ -33,7 +36,8 @@ pub(crate) fn read(reports: &[Value]) -> Result<Contents, Error> {
 }
 
 /// Reads a load; `None` if no request was completed.
-fn run(report: &Value, benchmark: &Value) -> Result<Option<Run>, Error> {
+fn run(report: &Value, benchmark: &Value, room: &mut Room) -> Result<Option<Run>, Error> {
+    room.take_run()?;
     let metrics = benchmark.get("metrics").filter(|metrics| metrics.is_object());
     let metrics = metrics.ok_or_else(|| contents("benchmarks: expected metrics of each, found none; run it again"))?;
     let of = |name: &str, unit| {
@@ -76,7 +80,9 @@ fn run(report: &Value, benchmark: &Value) -> Result<Option<Run>, Error> {
         output_tokens_per_s: mean_of_rate("output_tokens_per_second")?,
         total_tokens_per_s: mean_of_rate("tokens_per_second")?,
         // A sample of the requests would tell another rate.
-        samples: Some(samples(benchmark)?).filter(|all| all.len() as u64 >= completed.unwrap_or(1)).unwrap_or_default(),
+        samples: Some(samples(benchmark, room)?)
+            .filter(|all| all.len() as u64 >= completed.unwrap_or(1))
+            .unwrap_or_default(),
         ..Run::default()
     };
     run.sum_up();
@@ -86,21 +92,23 @@ fn run(report: &Value, benchmark: &Value) -> Result<Option<Run>, Error> {
 }
 
 /// Reads the requests, which some settings leave out or sample.
-fn samples(benchmark: &Value) -> Result<Vec<Sample>, Error> {
-    let mut samples = Vec::new();
-    for (status, has_failed) in [("successful", false), ("errored", true)] {
-        for request in list(benchmark, &format!("/requests/{status}"))?.into_iter().flatten() {
-            samples.push(Sample {
-                has_failed,
-                start_s: number(request, "/request_start_time")?,
-                prompt_tokens: count(request, "/prompt_tokens")?,
-                output_tokens: count(request, "/output_tokens")?,
-                ttft_ms: number(request, "/time_to_first_token_ms")?,
-                tpot_ms: number(request, "/inter_token_latency_ms")?,
-                e2e_ms: number(request, "/request_latency")?.map(|seconds| seconds * 1e3),
-                gaps_ms: Vec::new(),
-            });
-        }
-    }
-    Ok(samples)
+fn samples(benchmark: &Value, room: &mut Room) -> Result<Vec<Sample>, Error> {
+    let of = |status: &str| list(benchmark, &format!("/requests/{status}")).map(Option::unwrap_or_default);
+    let (successful, errored) = (of("successful")?, of("errored")?);
+    let requests =
+        successful.iter().map(|request| (request, false)).chain(errored.iter().map(|request| (request, true)));
+    room.collect(requests.map(|(request, has_failed)| sample(request, has_failed)))
+}
+
+fn sample(request: &Value, has_failed: bool) -> Result<Sample, Error> {
+    Ok(Sample {
+        has_failed,
+        start_s: number(request, "/request_start_time")?,
+        prompt_tokens: count(request, "/prompt_tokens")?,
+        output_tokens: count(request, "/output_tokens")?,
+        ttft_ms: number(request, "/time_to_first_token_ms")?,
+        tpot_ms: number(request, "/inter_token_latency_ms")?,
+        e2e_ms: number(request, "/request_latency")?.map(|seconds| seconds * 1e3),
+        gaps_ms: Vec::new(),
+    })
 }

@@ -1,23 +1,22 @@
 //! Reports of inference-perf, and its requests. Times are seconds.
 
 use rooflut_error::Error;
-use serde_json::Value;
+use serde::Deserialize;
 
 use crate::contents::Contents;
 use crate::distribution::{Distribution, Names};
-use crate::json::{contents, count, list, number, text};
-use crate::requests::Sample;
+use crate::json::{contents, count, list, number, only};
+use crate::requests::{Room, Sample};
 use crate::run::{Load, Run};
+use crate::value::Value;
 
 const NAMES: Names = ["mean", "median", "p90", "p95", "p99", "min", "max", "sd"];
 
 const CLIENT: &str = "inference-perf";
 
 /// Reads the summary of all stages, or of one.
-pub(crate) fn read(reports: &[Value]) -> Result<Contents, Error> {
-    let [report] = reports else {
-        return Err(contents("expected one report, found several; split the file"));
-    };
+pub(crate) fn read(reports: impl Iterator<Item = Result<Value, Error>>) -> Result<Contents, Error> {
+    let report = &only(reports)?;
     let of = |path: &str, unit| {
         Distribution::read(NAMES, unit, |figure| number(report, &format!("/successes/{path}/{figure}")))
     };
@@ -60,20 +59,37 @@ pub(crate) fn read(reports: &[Value]) -> Result<Contents, Error> {
     }))
 }
 
+/// What a request asked the server.
+#[derive(Deserialize)]
+struct Sent {
+    model: Option<String>,
+}
+
 /// Reads the requests: a list, or an object each.
-pub(crate) fn read_requests(values: &[Value]) -> Result<Contents, Error> {
-    let requests =
-        || values.iter().flat_map(|value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice));
-    let samples = requests().map(sample).collect::<Result<Vec<_>, _>>()?;
+pub(crate) fn read_requests(
+    values: impl Iterator<Item = Result<Value, Error>>,
+    room: &mut Room,
+) -> Result<Contents, Error> {
+    let (mut samples, mut first) = (Vec::new(), None);
+    for value in values {
+        let value = value?;
+        let requests = value.as_list().unwrap_or(std::slice::from_ref(&value));
+        first = first.or_else(|| requests.first().map(model));
+        samples.extend(room.collect(requests.iter().map(sample))?);
+    }
     if samples.iter().all(|sample| sample.has_failed) {
         return Err(contents("expected completed requests, found none; run the benchmark again"));
     }
-    let sent =
-        requests().next().and_then(|request| serde_json::from_str::<Value>(request.get("request")?.as_str()?).ok());
-    let model = sent.and_then(|sent| text(&sent, "/model"));
+    let model = first.flatten();
     let mut run = Run { client: CLIENT.to_owned(), model, samples, trace: Some(String::new()), ..Run::default() };
     run.sum_up();
     Ok(Contents::of_run(run))
+}
+
+/// Returns the model that a request asked for.
+fn model(request: &Value) -> Option<String> {
+    let sent: Option<Sent> = serde_json::from_str(request.get("request")?.as_str()?).ok();
+    sent?.model
 }
 
 fn sample(request: &Value) -> Result<Sample, Error> {

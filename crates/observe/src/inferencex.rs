@@ -1,15 +1,19 @@
 //! Results of InferenceX, as its sweeps publish them: JSON with times in seconds.
 
 use rooflut_error::Error;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::contents::Contents;
 use crate::distribution::Distribution;
 use crate::json::{contents, count, number};
+use crate::requests::Room;
 use crate::run::{Load, Run};
+use crate::value::Value;
 
 /// Share of `isl` and `osl` from which lengths are drawn, evenly up to all of it.
 const SHORTEST: f64 = 0.8;
+/// Maximum number of characters of a value that a remark quotes.
+const MAX_SHOWN: usize = 80;
 /// Keys that tell a server apart.
 const SERVER: [&str; 7] = ["hw", "model", "framework", "precision", "tp", "ep", "image"];
 
@@ -17,10 +21,11 @@ const SERVER: [&str; 7] = ["hw", "model", "framework", "precision", "tp", "ep", 
 const UNREAD: [(&str, &[&str]); 4] =
     [("ep", &["1"]), ("dp_attention", &["false"]), ("spec_decoding", &["none", "false"]), ("disagg", &["false"])];
 
-pub(crate) fn read(results: &[Value]) -> Result<Contents, Error> {
+pub(crate) fn read(results: impl Iterator<Item = Result<Value, Error>>, room: &mut Room) -> Result<Contents, Error> {
+    let results = results.collect::<Result<Vec<Value>, Error>>()?;
     // A file of a sweep is a list.
-    let results: Vec<&Value> =
-        results.iter().flat_map(|value| value.as_array().map_or(vec![value], |list| list.iter().collect())).collect();
+    let results = results.iter().flat_map(|value| value.as_list().unwrap_or(std::slice::from_ref(value)));
+    let results: Vec<&Value> = results.collect();
     let mut found = Contents::default();
     if let Some(first) = results.first() {
         check_one_server(first, &results)?;
@@ -31,6 +36,7 @@ pub(crate) fn read(results: &[Value]) -> Result<Contents, Error> {
         found.notes.extend(UNREAD.iter().filter_map(|(key, usual)| unread(first, key, usual)));
     }
     for result in results {
+        room.take_run()?;
         found.runs.push(run(result)?);
     }
     Ok(found)
@@ -39,7 +45,7 @@ pub(crate) fn read(results: &[Value]) -> Result<Contents, Error> {
 fn check_one_server(first: &Value, results: &[&Value]) -> Result<(), Error> {
     for key in SERVER {
         if let Some(other) = results.iter().find(|result| result.get(key) != first.get(key)) {
-            let shown = |result: &Value| result.get(key).map_or("nothing".to_owned(), Value::to_string);
+            let shown = |result: &Value| result.get(key).map_or("nothing".to_owned(), |value| value.shown(MAX_SHOWN));
             return Err(contents(format!(
                 "{key}: found {} and {}, so these are two servers; give the results of one",
                 shown(first),
@@ -59,7 +65,7 @@ fn image(result: &Value) -> Option<String> {
 /// Returns a remark on a setting that changes the server and is not read.
 fn unread(result: &Value, key: &str, usual: &[&str]) -> Option<String> {
     let value = result.get(key).filter(|value| !value.is_null())?;
-    let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let shown = value.as_str().map_or_else(|| value.shown(MAX_SHOWN), str::to_owned);
     let is_usual = usual.iter().any(|usual| shown.eq_ignore_ascii_case(usual));
     (!is_usual).then(|| format!("{key} is {shown}, which is not read: describe the server by flags"))
 }

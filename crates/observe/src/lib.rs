@@ -26,6 +26,7 @@ mod sglang;
 mod step;
 mod steps;
 mod units;
+mod value;
 mod vllm;
 
 pub use compared::{Compared, Figure, Term};

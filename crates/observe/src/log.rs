@@ -1,6 +1,6 @@
 //! The log of a vLLM server, from its start on.
 
-use rooflut_error::Error;
+use rooflut_error::{Error, MAX_LINE};
 use serde_json::{Value, json};
 
 use crate::contents::Contents;
@@ -32,6 +32,9 @@ const CONFIG: [(&str, &str); 5] = [
 /// The fact of the tokens of the largest CUDA graph.
 pub(crate) const GRAPH_MAX_TOKENS: &str = "graph_max_tokens";
 
+/// Maximum number of arguments and models that a log names.
+const MAX_NAMED: usize = 10_000;
+
 /// Reads a log. A last line without an end is left out: a number may be cut off.
 pub(crate) fn read(text: &str) -> Result<Contents, Error> {
     let whole = text.rfind('\n').and_then(|end| text.get(..end)).unwrap_or_default();
@@ -39,8 +42,16 @@ pub(crate) fn read(text: &str) -> Result<Contents, Error> {
     if whole.len() + 1 < text.len() {
         found.notes.push("the last line of the log has no end and is left out".to_owned());
     }
-    for line in whole.lines() {
+    for (line, number) in whole.lines().zip(1_u64..) {
+        if line.len() as u64 > MAX_LINE {
+            let text = "expected lines of at most 1 MiB, found a longer one; check which program wrote the log";
+            return Err(contents(text).at_line(number));
+        }
         read_line(&without_colours(line), &mut found)?;
+        if found.arguments.len() + found.models.len() > MAX_NAMED {
+            let text = "expected the start of one server, found those of too many; cut out one";
+            return Err(contents(text).at_line(number));
+        }
     }
     if found.version.is_none() && found.facts.is_empty() && found.arguments.is_empty() {
         return Err(contents(

@@ -10,8 +10,15 @@ use crate::json::contents;
 use crate::prometheus::{self, Sample};
 use crate::scrape::Scrape;
 
+/// Maximum size of a scrape, MiB: its values take ten times its size.
+const MAX_MIB: usize = 16;
+
 /// Reads a scrape.
 pub(crate) fn read(text: &str) -> Result<Contents, Error> {
+    if text.len() > MAX_MIB << 20 {
+        let found = text.len().div_ceil(1 << 20);
+        return Err(contents(format!("expected at most {MAX_MIB} MiB of metrics, found {found} MiB; give one scrape")));
+    }
     let samples = prometheus::read(text)?;
     let engine = ["vllm", "sglang"].into_iter().find(|engine| samples.iter().any(|it| own_name(it, engine).is_some()));
     let engine =

@@ -1,5 +1,6 @@
 //! Reads a file of any kind.
 
+use std::borrow::Cow;
 use std::io::ErrorKind;
 
 use rooflut_error::{Error, Whole};
@@ -7,12 +8,25 @@ use rooflut_traces::{Input, Measurement};
 
 use crate::contents::Contents;
 use crate::json::{self, contents};
+use crate::requests::Room;
 use crate::{aiperf, guidellm, inference_perf, inferencex, log, metrics, sglang, steps, vllm};
 
+/// Maximum size of a compressed file, MiB: it is in memory beside its text.
+const MAX_COMPRESSED: usize = 64;
+
 /// Returns the bytes of a file of this kind, of which few may decompress to many.
-fn decompressed(bytes: &[u8], kind: Whole) -> Result<Vec<u8>, Error> {
+fn decompressed(bytes: &[u8], kind: Whole) -> Result<Cow<'_, [u8]>, Error> {
+    if !Input::is_compressed(bytes) {
+        return Ok(bytes.into());
+    }
+    if bytes.len() > MAX_COMPRESSED << 20 {
+        return Err(contents(format!(
+            "expected at most {MAX_COMPRESSED} MiB of compressed data, found {} MiB; decompress the file",
+            bytes.len().div_ceil(1 << 20)
+        )));
+    }
     let read = Input::from(bytes).reader().and_then(|reader| kind.read(reader));
-    read.map_err(|error| match error.kind() {
+    read.map(Cow::from).map_err(|error| match error.kind() {
         ErrorKind::FileTooLarge => contents(error.to_string()),
         _ => contents(format!("cannot decompress: {error}; fetch the file again")),
     })
@@ -33,20 +47,20 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(Measurement, Contents), Error> {
         )
     })?;
     let found = match kind {
-        Measurement::Metrics => metrics::read(&lines(&text)?)?,
-        Measurement::VllmLog => log::read(&lines(&text)?)?,
+        Measurement::Metrics => metrics::read(lines(&text)?)?,
+        Measurement::VllmLog => log::read(lines(&text)?)?,
         Measurement::Steps => steps::read(&text)?,
         of_json => {
-            let values = json::values(&text)?;
+            let (values, mut room) = (json::values(&text)?, Room::default());
             match of_json {
-                Measurement::VllmBench => vllm::read(&values)?,
-                Measurement::SglangBench => sglang::read(&values)?,
-                Measurement::GuideLlm => guidellm::read(&values)?,
-                Measurement::AiPerf | Measurement::GenAiPerf => aiperf::read(kind, &values)?,
-                Measurement::AiPerfRequests => aiperf::read_requests(&values)?,
-                Measurement::InferenceX => inferencex::read(&values)?,
-                Measurement::InferencePerf => inference_perf::read(&values)?,
-                Measurement::InferencePerfRequests => inference_perf::read_requests(&values)?,
+                Measurement::VllmBench => vllm::read(values, &mut room)?,
+                Measurement::SglangBench => sglang::read(values, &mut room)?,
+                Measurement::GuideLlm => guidellm::read(values, &mut room)?,
+                Measurement::AiPerf | Measurement::GenAiPerf => aiperf::read(kind, values)?,
+                Measurement::AiPerfRequests => aiperf::read_requests(values, &mut room)?,
+                Measurement::InferenceX => inferencex::read(values, &mut room)?,
+                Measurement::InferencePerf => inference_perf::read(values)?,
+                Measurement::InferencePerfRequests => inference_perf::read_requests(values, &mut room)?,
                 other => {
                     return Err(contents(format!("found a {other}, which this version does not read; leave it out")));
                 }
@@ -56,8 +70,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(Measurement, Contents), Error> {
     Ok((kind, found))
 }
 
-fn lines(text: &[u8]) -> Result<String, Error> {
-    String::from_utf8(text.to_vec()).map_err(|_| rooflut_error::not_text())
+fn lines(text: &[u8]) -> Result<&str, Error> {
+    str::from_utf8(text).map_err(|_| rooflut_error::not_text())
 }
 
 #[cfg(test)]
@@ -75,9 +89,9 @@ mod tests {
             let head = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 10 << 3];
             [head].into_iter().chain((1..=blocks).map(block)).flatten().collect::<Vec<u8>>()
         };
-        let text = decompressed(&frame(512), Whole::Scenario).unwrap();
-        assert_eq!(text.len(), 64 << 20);
-        let refused = decompressed(&frame(513), Whole::Scenario).unwrap_err();
-        assert_eq!(refused.to_string(), "expected at most 64 MiB, found more; is it a scenario?");
+        let text = decompressed(&frame(32), Whole::Scenario).unwrap();
+        assert_eq!(text.len(), 4 << 20);
+        let refused = decompressed(&frame(33), Whole::Scenario).unwrap_err();
+        assert_eq!(refused.to_string(), "expected at most 4 MiB, found more; is it a scenario?");
     }
 }

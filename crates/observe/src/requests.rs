@@ -1,8 +1,11 @@
 //! Single requests.
 
+use rooflut_error::Error;
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::Distribution;
+use crate::json::contents;
+use crate::run::Run;
 
 /// A completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -34,6 +37,59 @@ pub(crate) struct Sample {
     pub(crate) e2e_ms: Option<f64>,
     /// The gaps between tokens.
     pub(crate) gaps_ms: Vec<f64>,
+}
+
+/// Maximum size of all requests of a file in memory, MiB.
+const MAX_MIB: usize = 256;
+
+/// Room in memory for the runs and requests of a file.
+#[derive(Debug)]
+pub(crate) struct Room {
+    left: usize,
+}
+
+impl Default for Room {
+    fn default() -> Room {
+        Room { left: MAX_MIB << 20 }
+    }
+}
+
+impl Room {
+    /// Takes the room of a run without its requests.
+    ///
+    /// # Errors
+    /// Too little is left.
+    pub(crate) fn take_run(&mut self) -> Result<(), Error> {
+        self.take(size_of::<Run>())
+    }
+
+    /// Collects requests.
+    ///
+    /// # Errors
+    /// The error of a request, and more of them than there is room for.
+    pub(crate) fn collect(
+        &mut self,
+        samples: impl Iterator<Item = Result<Sample, Error>>,
+    ) -> Result<Vec<Sample>, Error> {
+        let mut collected = Vec::new();
+        for sample in samples {
+            let sample = sample?;
+            // Each figure is sorted beside its request.
+            let gaps = 2 * sample.gaps_ms.len() + 1;
+            self.take(size_of::<Sample>() + size_of::<Request>() + gaps * size_of::<f64>())?;
+            collected.push(sample);
+        }
+        Ok(collected)
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), Error> {
+        self.left = self.left.checked_sub(bytes).ok_or_else(|| {
+            contents(format!(
+                "expected requests whose figures take at most {MAX_MIB} MiB in memory, found more; divide the file"
+            ))
+        })?;
+        Ok(())
+    }
 }
 
 /// The figures that follow from the requests of a run.
@@ -88,5 +144,22 @@ pub(crate) fn figures(samples: &[Sample]) -> Figures {
         tpot_ms: of(&Sample::tpot_ms),
         itl_ms: Distribution::of(completed().flat_map(|sample| sample.gaps_ms.iter().copied()).collect()),
         e2e_ms: of(&|sample| sample.e2e_ms),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_collected_as_long_as_there_is_room_for_their_figures() {
+        let mut room = Room::default();
+        // 16 MiB each.
+        let sample = || Ok(Sample { gaps_ms: vec![0.0; 1 << 20], ..Sample::default() });
+        assert_eq!(room.collect((0..9).map(|_| sample())).unwrap().len(), 9);
+        let error = room.collect((0..9).map(|_| sample())).unwrap_err();
+        assert!(error.to_string().contains("at most 256 MiB in memory, found more; divide the file"), "{error}");
+        let error = (0..1 << 20).try_for_each(|_| room.take_run());
+        assert!(error.is_err());
     }
 }

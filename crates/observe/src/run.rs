@@ -130,7 +130,7 @@ impl Run {
 
     /// Takes the figures of another file on the same load, where there are none.
     pub(crate) fn fill(&mut self, other: Run) {
-        let before = self.clone();
+        let before = self.sources.clone();
         self.ttft_ms.fill(other.ttft_ms);
         self.tpot_ms.fill(other.tpot_ms);
         self.itl_ms.fill(other.itl_ms);
@@ -161,7 +161,7 @@ impl Run {
         }
         for (name, source) in other.sources {
             // The first file is the source of what it has.
-            if !before.sources.contains_key(&name) {
+            if !before.contains_key(&name) {
                 self.sources.insert(name, source);
             }
         }

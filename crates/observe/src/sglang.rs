@@ -1,35 +1,39 @@
 //! Results of SGLang's `bench_serving --output-file`: a line of JSON for each run.
 
 use rooflut_error::Error;
-use serde_json::Value;
 
 use crate::contents::Contents;
 use crate::distribution::Distribution;
 use crate::json::{contents, count, find, number};
 use crate::lists;
+use crate::requests::Room;
 use crate::run::{Load, Run};
+use crate::value::Value;
 use crate::vllm::{latency, mean, request_rate, shared};
 
-pub(crate) fn read(results: &[Value]) -> Result<Contents, Error> {
+pub(crate) fn read(results: impl Iterator<Item = Result<Value, Error>>, room: &mut Room) -> Result<Contents, Error> {
     let mut found = Contents::default();
     for result in results {
-        found.runs.push(run(result)?);
-        found.facts.extend(facts(result)?);
+        let mut result = result?;
+        found.runs.push(run(&mut result, room)?);
+        found.facts.extend(facts(&result));
     }
     Ok(found)
 }
 
-fn run(result: &Value) -> Result<Run, Error> {
+fn run(result: &mut Value, room: &mut Room) -> Result<Run, Error> {
+    room.take_run()?;
     let completed = count(result, "/completed")?;
     if completed == Some(0) {
         return Err(contents("all requests of this result failed; run the benchmark again"));
     }
     let asked_per_s = match result.get("request_rate") {
         // `--use-trace-timestamps`.
-        Some(Value::String(trace)) if trace == "trace" => None,
+        Some(Value::Text(trace)) if &**trace == "trace" => None,
         _ => request_rate(result)?,
     };
-    let samples = lists::samples(result)?;
+    let samples = lists::samples(result, room)?;
+    let result = &*result;
     let prompt_tokens = match samples.as_slice() {
         // The sum is of the lengths that were asked for; the server may count others, which the details have.
         [] => mean(result, "/total_input_tokens", completed)?,
@@ -58,9 +62,9 @@ fn run(result: &Value) -> Result<Run, Error> {
 }
 
 /// Returns what the server says of itself in newer versions.
-fn facts(result: &Value) -> Result<Vec<(&'static str, Value)>, Error> {
+fn facts(result: &Value) -> Vec<(&'static str, serde_json::Value)> {
     let Some(server) = result.get("server_info").filter(|server| server.is_object()) else {
-        return Ok(Vec::new());
+        return Vec::new();
     };
     let named = [
         ("sglang_version", "version"),
@@ -69,9 +73,6 @@ fn facts(result: &Value) -> Result<Vec<(&'static str, Value)>, Error> {
         ("dp", "dp_size"),
         ("max_num_seqs", "max_running_requests"),
     ];
-    let found = named.into_iter().filter_map(|(name, key)| {
-        let value = find(server, key).filter(|value| value.is_number() || value.is_string())?;
-        Some((name, value.clone()))
-    });
-    Ok(found.collect())
+    let found = named.into_iter().filter_map(|(name, key)| Some((name, find(server, key)?.fact()?)));
+    found.collect()
 }

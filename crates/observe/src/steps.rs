@@ -7,6 +7,9 @@ use crate::contents::Contents;
 use crate::json::contents;
 use crate::step::Step;
 
+/// Maximum number of steps of a file.
+const MAX_STEPS: usize = 2_000_000;
+
 /// Reads the columns `duration_ms`, `prefill_tokens`, `decode_requests` and, if there is one, `kv_tokens`.
 pub(crate) fn read(text: &[u8]) -> Result<Contents, Error> {
     if !text.ends_with(b"\n") {
@@ -18,6 +21,11 @@ pub(crate) fn read(text: &[u8]) -> Result<Contents, Error> {
     for row in reader.records() {
         let row = row.map_err(|error| wrong(&error))?;
         let line = row.position().map(|position| position.line());
+        if steps.len() == MAX_STEPS {
+            return Err(
+                contents(format!("expected at most {MAX_STEPS} steps, found more; divide the file")).at_line(line)
+            );
+        }
         steps.push(step(&columns, &row).map_err(|error| error.at_line(line))?);
     }
     if steps.is_empty() {

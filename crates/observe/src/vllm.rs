@@ -1,20 +1,21 @@
 //! Results of `vllm bench serve --save-result`.
 
 use rooflut_error::Error;
-use serde_json::Value;
 
 use crate::contents::Contents;
 use crate::distribution::{Distribution, Names};
 use crate::json::{contents, count, list, number, text, wrong};
 use crate::lists;
+use crate::requests::Room;
 use crate::run::{Load, Run};
+use crate::value::Value;
 
 /// The beginnings of the keys of figures, as in `p99_ttft_ms`. The client has no minimum and maximum.
 pub(crate) const NAMES: Names = ["mean", "median", "p90", "p95", "p99", "min", "max", "std"];
 
 /// Reads one result, or several of `--append-result`.
-pub(crate) fn read(results: &[Value]) -> Result<Contents, Error> {
-    let runs = results.iter().map(run).collect::<Result<Vec<_>, _>>()?;
+pub(crate) fn read(results: impl Iterator<Item = Result<Value, Error>>, room: &mut Room) -> Result<Contents, Error> {
+    let runs = results.map(|result| run(&mut result?, room)).collect::<Result<Vec<_>, _>>()?;
     Ok(Contents { runs, ..Contents::default() })
 }
 
@@ -26,11 +27,11 @@ pub(crate) fn latency(result: &Value, name: &str) -> Result<Distribution, Error>
 /// Reads `request_rate`, which is a number, `"inf"` for requests at once, or another text.
 pub(crate) fn request_rate(result: &Value) -> Result<Option<f64>, Error> {
     match result.get("request_rate") {
-        Some(Value::String(rate)) if rate.eq_ignore_ascii_case("inf") => Ok(None),
-        Some(Value::String(rate)) => rate
+        Some(Value::Text(rate)) if rate.eq_ignore_ascii_case("inf") => Ok(None),
+        Some(Value::Text(rate)) => rate
             .parse()
             .map(Some)
-            .map_err(|_| wrong("/request_rate", "requests per second, or inf", &Value::String(rate.clone()))),
+            .map_err(|_| wrong("/request_rate", "requests per second, or inf", &Value::Text(rate.clone()))),
         _ => number(result, "/request_rate"),
     }
 }
@@ -54,13 +55,15 @@ pub(crate) fn mean(result: &Value, total: &str, completed: Option<u64>) -> Resul
     Ok(Distribution { mean, ..Distribution::default() })
 }
 
-fn run(result: &Value) -> Result<Run, Error> {
+fn run(result: &mut Value, room: &mut Room) -> Result<Run, Error> {
+    room.take_run()?;
     let completed = count(result, "/completed")?;
     let sent = count(result, "/num_prompts")?;
     if completed == Some(0) {
         return Err(contents("all requests of this result failed; run the benchmark again"));
     }
-    let samples = lists::samples(result)?;
+    let samples = lists::samples(result, room)?;
+    let result = &*result;
     let asked_per_s = request_rate(result)?.filter(|_| result.get("ramp_up_strategy").is_none_or(Value::is_null));
     let burstiness = number(result, "/burstiness")?;
     let has_starts = samples.iter().any(|sample| sample.start_s.is_some());

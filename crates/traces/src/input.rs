@@ -53,6 +53,11 @@ impl Input {
     }
 }
 
+/// Whether bytes begin as gzip, and whether as zstd.
+fn compressions(magic: &[u8]) -> (bool, bool) {
+    (magic.starts_with(GZIP), magic.starts_with(ZSTD) || magic.get(1..).is_some_and(|it| it.starts_with(ZSTD_SKIPPED)))
+}
+
 impl From<&[u8]> for Input {
     fn from(bytes: &[u8]) -> Input {
         Input(Bytes::Memory(bytes.into()))
@@ -79,6 +84,12 @@ impl fmt::Debug for Input {
 }
 
 impl Input {
+    /// Whether bytes are decompressed as they are read.
+    pub fn is_compressed(bytes: &[u8]) -> bool {
+        let (is_gzip, is_zstd) = compressions(bytes);
+        is_gzip || is_zstd
+    }
+
     /// Returns a reader of the decompressed bytes, from the first.
     ///
     /// # Errors
@@ -91,8 +102,7 @@ impl Input {
         };
         let mut magic = Vec::new();
         raw.by_ref().take(MAGIC).read_to_end(&mut magic)?;
-        let is_gzip = magic.starts_with(GZIP);
-        let is_zstd = magic.starts_with(ZSTD) || magic.ends_with(ZSTD_SKIPPED);
+        let (is_gzip, is_zstd) = compressions(&magic);
         let whole = Cursor::new(magic).chain(raw);
         Ok(match (is_gzip, is_zstd) {
             (true, _) => Box::new(MultiGzDecoder::new(whole)),

@@ -8,7 +8,7 @@ use std::io::{Read, empty};
 
 use rooflut_error::{Error, key};
 use serde::Deserialize;
-use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 
@@ -16,11 +16,16 @@ use crate::error::{Shown, contents, failure, long_record, missing, not_text, val
 use crate::format::Format;
 use crate::input::Input;
 use crate::lines::line_at;
+use crate::quoted::Quoted;
 
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 16;
 /// Most bytes of a record.
 const MAX_RECORD: usize = 1 << 24;
+/// Maximum number of elements of a list, which are requests.
+const MAX_ELEMENTS: usize = 2_000_000;
+/// Maximum number of keys of a record that are told apart.
+const MAX_KEYS: usize = 1000;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The records of a JSON text: the elements of a list, or values one after another.
@@ -250,11 +255,25 @@ impl<'t> Json<'t> {
         if !list.starts_with('[') {
             return Err(self.at(list, value(key, "a list", list)));
         }
-        let elements =
-            serde_json::from_str::<Vec<&'t RawValue>>(list).map_err(|error| unreadable(&error, self.line_of(list)))?;
-        let texts = elements.into_iter().map(RawValue::get).enumerate();
-        let read = |(index, text)| read(format_args!("{key}[{index}]"), text).map_err(|error| self.at(text, error));
-        texts.map(read).collect()
+        let (mut values, mut failed) = (Vec::new(), None);
+        let mut add = |text: &'t str| {
+            let index = values.len();
+            if index == MAX_ELEMENTS {
+                let text = format!("{key}: expected at most {MAX_ELEMENTS} elements, found more; divide the file");
+                return Err(contents(text));
+            }
+            values.push(read(format_args!("{key}[{index}]"), text)?);
+            Ok(())
+        };
+        let each = |text| {
+            failed = add(text).map_err(|error| self.at(text, error)).err();
+            failed.is_none()
+        };
+        let read = Deserializer::from_str(list).deserialize_seq(Elements(each));
+        match failed {
+            Some(error) => Err(error),
+            None => read.map(|()| values).map_err(|error| unreadable(&error, self.line_of(list))),
+        }
     }
 
     /// Reads the record, an object.
@@ -287,61 +306,55 @@ impl<'t> Json<'t> {
 
 /// Returns the keys of the first record of a JSON text, those before its end if that is missing.
 pub(crate) fn first_keys(head: &[u8]) -> Result<Vec<String>, Error> {
-    let mut head = head.to_vec();
-    quote_infinities(&mut head);
     let start = head.trim_ascii_start();
     let record = start.strip_prefix(b"[").unwrap_or(start).trim_ascii_start();
-    let mut keys = Vec::new();
-    let mut reader = Deserializer::from_slice(record);
-    let read = match record.first() {
-        Some(b'{') => reader.deserialize_map(Keys(&mut keys)),
-        Some(b'[') => IgnoredAny::deserialize(&mut reader).map(|_| ()),
-        _ => Ok(()),
+    let (mut keys, first) = (Vec::new(), record.first().copied());
+    let read = match Quoted::is_needed(record) {
+        true => read_keys(&mut Deserializer::from_reader(Quoted::new(record)), first, &mut keys),
+        false => read_keys(&mut Deserializer::from_slice(record), first, &mut keys),
     };
     match read {
         Err(error) if keys.is_empty() || !error.is_eof() => {
             let before = head.len() - record.len();
-            Err(unreadable(&error, line_at(head.as_slice(), before as u64).ok()))
+            Err(unreadable(&error, line_at(head, before as u64).ok()))
         }
         _ => Ok(keys),
     }
 }
 
-/// Writes `Infinity`, as Python writes the rate of SGLang's results, as vLLM does: `"inf"`. `NaN` becomes the text
-/// `-`. Nothing moves, so that lines and bytes stay where they are.
-///
-/// ```
-/// let mut text = *br#"{"request_rate": Infinity}"#;
-/// rooflut_traces::quote_infinities(&mut text);
-/// assert_eq!(&text, br#"{"request_rate": "inf"   }"#);
-/// ```
-pub fn quote_infinities(text: &mut [u8]) {
-    let (mut rest, mut in_string) = (text, false);
-    loop {
-        let length = match rest {
-            [] => return,
-            [b'"', ..] => {
-                in_string = !in_string;
-                1
-            }
-            [b'\\', _, ..] if in_string => 2,
-            _ if in_string => 1,
-            _ => {
-                let mut known = [(&b"Infinity"[..], &b"\"inf\"   "[..]), (b"NaN", b"\"-\"")].into_iter();
-                match known.find(|(python, _)| rest.starts_with(python)) {
-                    Some((python, json)) => {
-                        rest.iter_mut().zip(json).for_each(|(to, from)| *to = *from);
-                        python.len()
-                    }
-                    None => 1,
-                }
-            }
-        };
-        rest = rest.get_mut(length..).unwrap_or_default();
+fn read_keys<'de, R: serde_json::de::Read<'de>>(
+    reader: &mut Deserializer<R>,
+    first: Option<u8>,
+    keys: &mut Vec<String>,
+) -> serde_json::Result<()> {
+    match first {
+        Some(b'{') => reader.deserialize_map(Keys(keys)),
+        Some(b'[') => IgnoredAny::deserialize(reader).map(|_| ()),
+        _ => Ok(()),
     }
 }
 
-/// Collects the keys of an object.
+/// Passes the elements of a list on, as long as they are taken.
+struct Elements<F>(F);
+
+impl<'t, F: FnMut(&'t str) -> bool> Visitor<'t> for Elements<F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'t>>(mut self, mut list: A) -> Result<(), A::Error> {
+        while let Some(element) = list.next_element::<&'t RawValue>()? {
+            if !(self.0)(element.get()) {
+                return Err(serde::de::Error::custom("the element is not taken"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Collects the first keys of an object.
 struct Keys<'k>(&'k mut Vec<String>);
 
 impl<'t> Visitor<'t> for Keys<'_> {
@@ -353,7 +366,9 @@ impl<'t> Visitor<'t> for Keys<'_> {
 
     fn visit_map<A: MapAccess<'t>>(self, mut object: A) -> Result<(), A::Error> {
         while let Some(key) = object.next_key::<String>()? {
-            self.0.push(key);
+            if self.0.len() < MAX_KEYS {
+                self.0.push(key);
+            }
             object.next_value::<IgnoredAny>()?;
         }
         Ok(())

@@ -16,8 +16,9 @@ use crate::cell::{time_ns, tokens};
 use crate::error::{Shown, contents, empty, failure, value};
 use crate::format::Format;
 use crate::input::Input;
-use crate::json::{Json, Records, quote_infinities};
+use crate::json::{Json, Records};
 use crate::left_out::LeftOut;
+use crate::quoted::quote_infinities;
 use crate::rows::{Notes, Row, Rows};
 use crate::unit::{LATEST_NS, Unit};
 

@@ -3,13 +3,16 @@
 use std::fmt::Display;
 
 use rooflut::sim::figures::Throughput;
-use rooflut_error::{Error, Kind};
+use rooflut_error::{Error, JsonSize, Kind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::figures::LatencyMs;
 use crate::report::Report;
 use crate::versioned::SCHEMA_VERSION;
+
+/// Maximum size of a report in memory, MiB. Two are compared.
+const MAX_MIB: u64 = 256;
 
 /// A report as JSON has it, of this or another run.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,8 +79,9 @@ impl ReadReport {
     /// Reads the JSON of a report.
     ///
     /// # Errors
-    /// Text that is not JSON, or not the report of a run.
+    /// Text that is not JSON, or not the report of a run, or takes too much memory.
     pub fn read(json: &[u8]) -> Result<ReadReport, Error> {
+        JsonSize::VALUES.check(json, MAX_MIB)?;
         let keys: Map<String, Value> = serde_json::from_slice(json).map_err(|error| match error.classify() {
             serde_json::error::Category::Data => no_report(NO_OBJECT),
             _ => wrong("JSON", error),
@@ -91,7 +95,7 @@ impl ReadReport {
     }
 
     fn of_keys(keys: Map<String, Value>) -> Result<ReadReport, Error> {
-        let figures = Figures::deserialize(Value::Object(keys.clone())).map_err(no_report)?;
+        let figures = Figures::deserialize(&keys).map_err(no_report)?;
         Ok(ReadReport { keys, figures })
     }
 

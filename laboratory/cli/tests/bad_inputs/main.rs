@@ -24,5 +24,8 @@ const READERS: &[&str] = &[
     "import blis . new --gpu-sheet PATH",
 ];
 
+/// No argument reads JSON.
+const DENSE: &[(&str, &str, usize)] = &[];
+
 /// Flags that a command needs beside the one that is tested.
 const NEEDED: &[(&str, &str)] = &[("step", "--decode 1x1 --latency-model blis")];
