@@ -39,8 +39,8 @@ impl Place {
         self.run_within(SMALL, 2, arguments)
     }
 
-    /// Runs the binary with so many MiB of memory and seconds of a core, and a minute of the clock, as the machine may
-    /// have more to do.
+    /// Runs the binary with this many MiB of memory and seconds of a core, and a minute of the clock, as the machine
+    /// may have more to do.
     ///
     /// # Errors
     /// As of [`run`](Place::run).

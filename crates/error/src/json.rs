@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Kind};
 
-/// Bytes of memory that the values of JSON take, by what they are written with. A few bytes of a file may be many values.
+/// Bytes of memory that the values of JSON take, by what they are written with. A few bytes of a file may be many
+/// values.
 ///
 /// ```
 /// use rooflut_error::JsonSize;
@@ -30,8 +31,8 @@ impl JsonSize {
     /// has room for 4 of them at least and for twice as many as it has at most, an object has room for 11 keys.
     pub const VALUES: JsonSize = JsonSize { list: 288, object: 648, comma: 144, colon: 72, quote: 18 };
 
-    /// Checks that a text of JSON and its value take at most this many MiB of memory. Of several values after one another
-    /// the text and each one.
+    /// Checks that a text of JSON and its value take at most this many MiB of memory. Several values after one another
+    /// are checked one by one.
     ///
     /// Costs a pass over the text. A text that is no JSON may pass.
     ///

@@ -59,7 +59,7 @@ pub(crate) fn read(reports: impl Iterator<Item = Result<Value, Error>>) -> Resul
     }))
 }
 
-/// What a request asked the server.
+/// The body of a request.
 #[derive(Deserialize)]
 struct Sent {
     model: Option<String>,

@@ -6,8 +6,8 @@ use crate::json::{contents, count, figure, list, number, wrong};
 use crate::requests::{Room, Sample};
 use crate::value::Value;
 
-/// Takes the lists `input_lens`, `output_lens`, `ttfts`, `itls`, `latencies`, `start_times` (seconds) and `errors`, as far as
-/// there are; none without details. The gaps between tokens are no longer in `result` then.
+/// Takes the lists `input_lens`, `output_lens`, `ttfts`, `itls`, `latencies`, `start_times` (seconds) and `errors`, as
+/// far as there are; none without details. The gaps between tokens are no longer in `result` then.
 pub(crate) fn samples(result: &mut Value, room: &mut Room) -> Result<Vec<Sample>, Error> {
     let Some(prompts) = list(result, "/input_lens")?.filter(|_| result.get("ttfts").is_some()) else {
         return Ok(Vec::new());

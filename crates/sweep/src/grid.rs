@@ -54,8 +54,9 @@ impl Grid {
         }
     }
 
-    /// Lists up to `max_points` points that need not be all combinations: `points` has the values of each, in the order of
-    /// `keys`. The points of a grid that is listed have other [fingerprints](Grid::fingerprint), and otherwise the same rows.
+    /// Lists up to `max_points` points that need not be all combinations: `points` has the values of each, in the order
+    /// of `keys`. The points of a grid that is listed have other [fingerprints](Grid::fingerprint), and otherwise the
+    /// same rows.
     ///
     /// ```
     /// use rooflut_scenario::Scenario;
