@@ -6,7 +6,7 @@ use rooflut_error::Whole;
 use rooflut_report::compare::{Cause, Comparison, Figure, ReadReport, Setting};
 use rooflut_scenario::{Kind, ScenarioFile};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::args::{CompareArgs, RunArgs};
 use crate::error::Error;
@@ -168,6 +168,30 @@ fn shown(value: &Value) -> String {
             Some(whole) => count(whole),
             None => number.as_f64().map_or_else(|| number.to_string(), scientific),
         },
-        other => other.to_string(),
+        Value::Bool(switch) => switch.to_string(),
+        Value::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(","),
+        Value::Object(keys) => as_flag(keys).unwrap_or_else(|| {
+            let keys = keys.iter().filter(|(_, value)| !value.is_null());
+            keys.map(|(key, value)| format!("{key} {}", shown(value))).collect::<Vec<_>>().join(", ")
+        }),
     }
+}
+
+/// Returns a distribution or prefixes as their flags have them: `lognormal:200,0.8@16..4096`.
+fn as_flag(keys: &Map<String, Value>) -> Option<String> {
+    let of = |key: &str| keys.get(key).filter(|value| !value.is_null()).map(shown);
+    let range = of("min").zip(of("max")).map(|(min, max)| format!("{min}..{max}"));
+    let within = range.as_ref().map_or_else(String::new, |range| format!("@{range}"));
+    let Some(distribution) = keys.get("distribution").and_then(Value::as_str) else {
+        return Some(format!("{}x{}", of("groups")?, of("tokens")?));
+    };
+    let parameters = match distribution {
+        "uniform" => range?,
+        "normal" => format!("{},{}{within}", of("mean")?, of("sd")?),
+        "lognormal" => format!("{},{}{within}", of("median")?, of("sigma")?),
+        "exponential" => of("mean")?,
+        "file" => of("path")?,
+        _ => return None,
+    };
+    Some(format!("{distribution}:{parameters}"))
 }

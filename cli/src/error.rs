@@ -59,6 +59,11 @@ impl Error {
         Error(Error::new(problem).0.at_line(line).in_file(path))
     }
 
+    /// Returns the error with the place in a scenario file, and with keys as that has them.
+    pub(crate) fn placed(&self, path: &Path, line: impl Into<Option<u64>>) -> Error {
+        Error(Error::of(self.kind(), self.in_keys()).0.at_line(line).in_file(path))
+    }
+
     /// Returns the message with keys as a scenario file has them.
     pub fn in_keys(&self) -> String {
         self.0.to_string()

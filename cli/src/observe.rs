@@ -87,7 +87,11 @@ pub(crate) fn text(measured: &Measured) -> String {
     text += &others(measured);
     if !measured.missing.is_empty() {
         let flags: Vec<String> = measured.missing.iter().map(|key| flag(key)).collect();
-        let missing = format!("{}: no file tells them; add what is not the default", flags.join(", "));
+        let advice = match flags.len() {
+            1 => "not in any file; give it if it is not the default",
+            _ => "not in any file; give those that are not the default",
+        };
+        let missing = format!("{}: {advice}", flags.join(", "));
         text += &format!("\n{}", wrapped_at(INDENT, "missing", &missing));
     }
     text

@@ -72,7 +72,7 @@ impl Outputs {
         }
         let destination = destination(path).map_err(refuse)?;
         if self.opened.contains(&destination) {
-            return Err(refuse("is being written already; name another file"));
+            return Err(refuse("is named for two outputs; name another file for one of them"));
         }
         let output = match fs::metadata(&destination) {
             _ if is_stdout(path) => OutputFile::stdout(path),

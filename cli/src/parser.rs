@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, FromArgMatches};
 use colorchoice_clap::Color;
+use rooflut_scenario::Kind;
 
 use crate::error::Error;
 use crate::{output, unknown, version};
@@ -55,8 +56,14 @@ fn text_or_error<C>(error: &clap::Error) -> Result<Invocation<C>, Error> {
     let text = error.render();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Invocation::Text(text.ansi().to_string())),
-        _ => Err(Error::new(one_line(&text.to_string()))),
+        _ => Err(unreadable(error).unwrap_or_else(|| Error::new(one_line(&text.to_string())))),
     }
+}
+
+/// Returns the error of a flag whose file cannot be read.
+fn unreadable(error: &clap::Error) -> Option<Error> {
+    let cause = std::error::Error::source(error)?.downcast_ref::<rooflut_scenario::Error>()?;
+    (cause.kind() == Kind::Io).then(|| cause.clone().into())
 }
 
 /// Writes `--warm-up -1,2` as `--warm-up=-1,2`, so that the argument's own range refuses it and not the parser, which takes

@@ -27,7 +27,12 @@ pub(crate) fn run(args: &ReportArgs, command: &str) -> Result<Answered, Error> {
 
 fn read(path: &Path) -> Result<Input, Error> {
     let file = rooflut_error::open(path).map_err(Error::reading(path))?;
-    Ok(Input::read(&path.display().to_string(), BufReader::new(file)).map_err(|error| error.in_file(path))?)
+    Ok(Input::read(&path.display().to_string(), BufReader::new(file)).map_err(|error| match error.kind() {
+        rooflut_scenario::Kind::Io => {
+            error.map(|text| format!("cannot read {}: {text}; check the path", path.display()))
+        }
+        _ => error.in_file(path),
+    })?)
 }
 
 /// Compares the runs of a report, where there are two.

@@ -22,8 +22,9 @@ pub(crate) fn flag(error: &clap::Error, mut program: Command, arguments: &[OsStr
     program.build();
     let words = arguments.iter().skip(1).filter_map(|word| word.to_str());
     let called = words.fold(&program, |command, word| command.find_subcommand(word).unwrap_or(command));
-    let meant =
-        meant_by(found).map(|key| key.replace('_', "-")).filter(|meant| flags(called).any(|flag| flag == meant));
+    // The length of the requests of `rooflut fits`.
+    let meant = if found == "max-model-len" { Some("context") } else { meant_by(found) };
+    let meant = meant.map(|key| key.replace('_', "-")).filter(|meant| flags(called).any(|flag| flag == meant));
     let other = || program.get_subcommands().find(|command| flags(command).any(|flag| flag == found));
     let advice = match (meant, other()) {
         (Some(meant), _) => format!("; use --{meant}"),

@@ -64,7 +64,7 @@ impl UntrustedArgs {
     pub(crate) fn check_file(self, path: &Path, file: &ScenarioFile) -> Result<(), Error> {
         self.check(path, file.scenario()).map_err(|error| {
             let line = error.keys().first().and_then(|key| file.line(key));
-            Error::in_file(path, line, error.in_keys())
+            error.placed(path, line)
         })
     }
 

@@ -63,8 +63,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Answered, Error> {
     let mut measured = measured::read(&args.measured)?;
     let version = measured.deployment.remove("engine");
     if version.as_ref().is_some_and(Fact::is_given) {
-        let text = "--engine: expected the version that the server's log names, or none, since the calibrated file has the \
-                    engine; leave it out";
+        let text = "--engine: expected none, as the calibrated file names the engine; leave it out";
         return Err(Error::new(text).about("engine"));
     }
     let (mut given, _) = args.measured.given()?;
@@ -101,7 +100,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Answered, Error> {
     let notes = measured.notes.iter().chain(&loads.notes).cloned().chain(other_version).collect();
     let changes: Vec<ChangeJson> = changes.collect();
     if changes.is_empty() {
-        return Err(Error::new("expected TPOT or TTFT of a load, found neither; add the result of a benchmark"));
+        return Err(Error::new("expected TPOT or TTFT of a load, found neither; add the results of a benchmark"));
     }
     let slower = changes.iter().any(|change| change.slower);
     let watched = WatchedJson { engine: engine.stack.name.to_owned(), slower, changes, notes };
@@ -180,20 +179,20 @@ impl ChangeJson {
         }
     }
 
-    /// `2 runs of loads that the calibration has; four of five slowdowns by 8.8 % or more would show`.
+    /// `2 runs with calibrated loads; a slowdown of 8.8 % or more is detected in four of five cases`.
     fn basis(&self) -> String {
         let runs = plural(self.runs as u64, "run");
         let of = match self.repeats {
-            0 => format!("{runs} of loads that the calibration does not have"),
-            all if all == self.runs => format!("{runs} of loads that the calibration has"),
-            some => format!("{runs}, {some} of loads that the calibration has"),
+            0 => format!("{runs} with loads that were not calibrated"),
+            all if all == self.runs => format!("{runs} with calibrated loads"),
+            some => format!("{runs}, {some} with calibrated loads"),
         };
         let enough = match self.repeats {
-            0 => "a run of a load that the calibration has would show smaller ones",
-            _ => "one run is enough, more on the same day show no smaller ones",
+            0 => "a run with a calibrated load would detect a smaller one",
+            _ => "more runs on the same day would not detect a smaller one",
         };
         let by = three_digits(self.detectable_percent);
-        format!("{of}; four of five slowdowns by {by} % or more would show; {enough}")
+        format!("{of}; a slowdown of {by} % or more is detected in four of five cases; {enough}")
     }
 }
 

@@ -25,7 +25,8 @@ The plan chooses the number of servers. For each of --gpu, --tp, --dp, --pp, --d
 --link-latency, the plan also divides the servers into prefill and decode servers, each of the GPU and the parallelism \
 that suits it. A deployment meets the limits if \
 its steady state meets them with each of three seeds (--seeds), with no request rejected and no run overloaded. A run \
-lasts until the result is clear, or for --requests. Of equal servers behind a round-robin router, one is simulated.";
+lasts until the result is clear, or for --requests. Of equal servers behind a round-robin router, the search simulates \
+one. The figures of the answers are those of all servers, in runs that the printed command repeats.";
 
 /// Flags that take several values.
 const LISTS: [(&str, &str); 10] = [

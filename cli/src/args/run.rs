@@ -98,7 +98,7 @@ impl RunArgs {
 
     /// Reads the scenario file and the vLLM command, if they are given, and checks the scenario.
     pub(super) fn merge(mut self) -> Result<RunArgs, Error> {
-        let in_file = |error: rooflut_scenario::Error, path: &Path| Error::new(error.in_file(path));
+        let in_file = |error: rooflut_scenario::Error, path: &Path| Error::of(error.kind(), error.in_file(path));
         let mut file = None;
         if let Some(path) = self.path.clone() {
             let bytes = input::read(&path, Whole::Scenario).map_err(Error::reading(&path))?;
@@ -146,7 +146,7 @@ impl RunArgs {
         let file = self.file.as_ref();
         let line = file.and_then(|file| keys.iter().find_map(|key| file.file.line(key)));
         match (file.zip(line), &self.from_vllm) {
-            (Some((FromFile { path, .. }, line)), _) => Error::in_file(path, Some(line), error.in_keys()),
+            (Some((FromFile { path, .. }, line)), _) => error.placed(path, line),
             (None, Some(merged)) => merged.place(error),
             (None, None) => error,
         }

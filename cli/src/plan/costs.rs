@@ -18,7 +18,7 @@ pub(super) fn text(plan: &Plan) -> String {
     let usd = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |usd| number(usd, 2));
     for answer in plan.deployments.iter().chain(&plan.nearest) {
         let Some(cost) = &answer.hourly_cost else {
-            unknown.push(answer.gpu.as_str());
+            unknown.push(answer.gpu_name.as_str());
             continue;
         };
         grid.row(vec![
@@ -36,6 +36,8 @@ pub(super) fn text(plan: &Plan) -> String {
     unknown.dedup();
     let mut text = if grid.is_empty() { String::new() } else { format!("{}\n", grid.render(2)) };
     for BreakEven { gpu, usd_per_gpu_hour, .. } in &plan.break_even {
+        let of_gpu = plan.deployments.iter().find(|answer| answer.gpu == *gpu);
+        let gpu = of_gpu.map_or(gpu, |answer| &answer.gpu_name);
         let told = format!("{gpu} is the cheapest below {} USD per GPU hour", number(*usd_per_gpu_hour, 2));
         text += &wrapped_at(BREAK_EVEN_INDENT, "break-even", &told);
     }

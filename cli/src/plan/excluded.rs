@@ -57,10 +57,10 @@ impl About {
                 None => About { before: with_flags(error), number: None, after: String::new() },
             },
             Reason::Slow { limit, least_ms } => with(
-                format!("{limit}: takes at least "),
+                format!("cannot meet {limit}: an idle server takes "),
                 *least_ms,
                 three_digits,
-                " ms without any other load".to_owned(),
+                " ms or more".to_owned(),
             ),
             Reason::TooManyGpus { least, allowed } => with(
                 "the load takes at least ".to_owned(),
@@ -142,5 +142,5 @@ fn beside_tp(choice: &Choice) -> String {
     if let Some(dtype) = choice.kv_dtype {
         kind += &format!(" KV {dtype}");
     }
-    kind + &format!(" on {}", choice.gpu)
+    kind + &format!(" on {}", choice.gpu_name)
 }

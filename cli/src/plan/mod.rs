@@ -152,7 +152,7 @@ fn failure(plan: &Plan, args: &PlanArgs) -> Option<Error> {
             (Some(limit), Some(left)) => format!("misses {limit} by {}", percent(-100.0 * left)),
             _ => "serves no request".to_owned(),
         };
-        format!("; the nearest, {} on {}, {missed}", text::servers(nearest), nearest.gpu)
+        format!("; the nearest, {} on {}, {missed}", text::servers(nearest), nearest.gpu_name)
     });
     Some(not_met(format!(
         "no deployment of up to {} meets the limits{}; relax them, or allow other GPUs, formats or a higher \

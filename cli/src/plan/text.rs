@@ -120,8 +120,8 @@ pub(super) fn servers(answer: &Answer) -> String {
 /// Returns the GPUs of a deployment: of prefill servers first, if they have other ones.
 pub(super) fn gpus(answer: &Answer) -> String {
     match &answer.prefill {
-        Some(server) if server.gpu != answer.gpu => format!("{} + {}", server.gpu, answer.gpu),
-        _ => answer.gpu.clone(),
+        Some(server) if server.gpu != answer.gpu => format!("{} + {}", server.gpu_name, answer.gpu_name),
+        _ => answer.gpu_name.clone(),
     }
 }
 

@@ -24,9 +24,15 @@ pub(super) fn all_rejected(rejected: &[Rejected]) -> Error {
         format!("{requests} because {}", rejected.cause)
     });
     let causes: Vec<String> = causes.collect();
+    let mut ends: Vec<&str> = rejected.iter().map(|rejected| rejected.end).collect();
+    ends.dedup();
+    if rejected.is_empty() {
+        let text = format!("no request arrives within {ARRIVAL_YEARS} years, the longest run; use shorter pauses");
+        return Error::new(text);
+    }
     let mut next_steps: Vec<&str> = rejected.iter().map(|r| r.next_step.as_str()).collect();
     next_steps.dedup();
-    Error::new(format!("all requests were rejected: {}; {}", causes.join(", "), next_steps.join(", ")))
+    Error::new(format!("all requests were {}: {}; {}", ends.join(" or "), causes.join(", "), next_steps.join(", ")))
 }
 
 /// Where the longest request comes from.

@@ -4,13 +4,18 @@ use rooflut_scenario::{Outcome, Window};
 
 use crate::output::{count, latency, number, percent, plural};
 
+/// Whether figures of served requests are not those of a steady state, though the load has one.
+fn is_unsteady(outcome: &Outcome<'_>) -> bool {
+    let steady = &outcome.steady;
+    outcome.totals.completed > 0 && !steady.is_steady() && !steady.is_transient
+}
+
 /// Returns the end of a heading over figures that are not those of a steady state, though the load has one.
 pub(super) fn heading(outcome: &Outcome<'_>) -> &'static str {
-    let steady = &outcome.steady;
     match outcome.is_overloaded() {
         true => ": overloaded",
-        false if steady.is_steady() || steady.is_transient => "",
-        false => ": not in a steady state",
+        false if is_unsteady(outcome) => ": not in a steady state",
+        false => "",
     }
 }
 
@@ -30,17 +35,16 @@ pub(super) fn window(window: &Window) -> String {
 
 /// Returns the warning of a run whose figures are not those of a steady state, though the load has one.
 pub(super) fn warning(outcome: &Outcome<'_>) -> Option<String> {
-    let steady = &outcome.steady;
     if outcome.is_overloaded() {
         return Some(overload(outcome));
     }
-    (!steady.is_steady() && !steady.is_transient).then(|| {
+    is_unsteady(outcome).then(|| {
         let requests = plural(outcome.requests(), "request");
         let advice = match outcome.run.load().requests() {
             Some(_) => "leave out --requests, or use more requests",
             None => "the load is too close to what the servers can do; lower it, or set --warm-up",
         };
-        let part = match steady.window {
+        let part = match outcome.steady.window {
             Some(_) => "a short part of it",
             None => "the whole run, ramp-up and drain included",
         };

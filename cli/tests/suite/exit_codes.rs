@@ -3,7 +3,7 @@
 
 use std::fs::File;
 
-use crate::support::{json, rooflut};
+use crate::support::{file, json, rooflut};
 
 fn exit_code(line: &str) -> Option<i32> {
     rooflut(line).output().expect("the binary starts").status.code()
@@ -19,6 +19,7 @@ fn exit_codes_say_how_a_command_ended() {
         ("run --model no-such.json", 1),
         ("run --prices no-such.toml", 1),
         ("run --tables no-such", 1),
+        ("run --fleet no-such.toml", 1),
         ("run --requests 10 --requests-out no-such/requests.csv", 1),
         ("run --rate x", 2),
         ("run --users 16,128", 2),
@@ -48,6 +49,16 @@ fn exit_codes_say_how_a_command_ended() {
         ("run --prompt 200000 --requests 20", 2),
     ] {
         assert_eq!(exit_code(line), Some(code), "{line}");
+    }
+}
+
+#[test]
+fn a_file_that_a_scenario_names_and_that_is_not_there_is_no_wrong_use() {
+    for keys in
+        ["[workload]\ntrace = 'no-such.csv'\n", "model = 'no-such/config.json'\n", "[output]\nprices = 'no-such'\n"]
+    {
+        let (_folder, path) = file("scenario.toml", keys);
+        assert_eq!(exit_code(&format!("run --scenario {path}")), Some(1), "{keys}");
     }
 }
 

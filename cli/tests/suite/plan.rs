@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{json, number, rooflut, success, text};
+use crate::support::{command, json, number, rooflut, success, text};
 
 const QUESTION: &str = "--model llama-3.1-70b --rate 30";
 
@@ -20,7 +20,7 @@ fn the_best_deployment_meets_the_limit_with_each_seed_of_a_run() {
     let flags = format!("{flags} --max-num-seqs 128 --max-num-batched-tokens 2048");
     let run = json(&format!("run {QUESTION} {flags}"));
     let highest = number(&run, "/seeds/ttft_ms/p99/highest");
-    // The plan simulates one of the servers, the run all of them.
+    // The run is shorter than those of the plan.
     assert!(highest <= 500.0, "{highest}");
     let planned = number(best, "/figures/0/highest");
     assert!((planned / highest - 1.0).abs() < 0.2, "{planned} {highest}");
@@ -51,6 +51,71 @@ fn the_table_shows_the_command_that_simulates_the_best_deployment() {
         let planned = number(best, &format!("/figures/{index}/highest"));
         assert!((planned - number(&run, figure)).abs() < 1e-9, "{command}");
     }
+}
+
+/// The figures that an answer limits, as the run of its command has them, each with the lowest and the highest.
+fn limited(answer: &Value, run: &Value) -> Vec<[f64; 2]> {
+    let figures = answer["figures"].as_array().expect("figures").iter();
+    let of_run = figures.map(|figure| {
+        let limit = text(figure, "/limit");
+        let (latency, figure) = limit.split_once('@').expect("a figure");
+        let (latency, _) = latency.split_once(':').expect("a limit");
+        ["lowest", "highest"].map(|end| number(run, &format!("/seeds/{latency}_ms/{figure}/{end}")))
+    });
+    of_run.collect()
+}
+
+#[test]
+fn the_command_of_each_answer_gives_its_figures_to_the_digit() {
+    for question in [
+        "--tp 1 --rate 22.7 --goodput ttft:200 tpot:15",
+        "--tp 1 --rate 8 --goodput ttft:200 tpot:15 --price h100=2.5",
+        // Of these servers the search simulates one.
+        "--tp 1,2 --rate 90 --goodput ttft:200 tpot:14",
+        "--tp 1 --users 900 --think-time exponential:3 --goodput ttft:400@p95 tpot:14@mean",
+        "--tp 1 --rate 30 --prompt 2000 --output 200 --goodput ttft:400 tpot:12 --max-gpus 8 --link-bandwidth 50 \
+         --link-latency 10",
+    ] {
+        let plan = json(&format!("plan {question} --count 2"));
+        let answers = plan["deployments"].as_array().expect("deployments");
+        assert!(!answers.is_empty(), "{question}");
+        for answer in answers {
+            let run = command(answer);
+            let planned: Vec<[f64; 2]> = answer["figures"]
+                .as_array()
+                .expect("figures")
+                .iter()
+                .map(|figure| ["/lowest", "/highest"].map(|end| number(figure, end)))
+                .collect();
+            assert_eq!(planned, limited(answer, &run), "{question}");
+            for (of_answer, of_run) in [
+                ("/requests_per_s", "/throughput/requests_per_s"),
+                ("/output_tokens_per_s", "/throughput/output_tokens_per_s"),
+                ("/hourly_cost/usd_per/million_output_tokens", "/cost/usd_per/million_output_tokens"),
+            ] {
+                let [planned, found] = [number(answer, of_answer), number(&run, of_run)];
+                assert!((planned / found - 1.0).abs() < 1e-9, "{question}: {of_answer} {planned} {found}");
+            }
+            assert!(number(answer, "/headroom") >= 0.0, "{question}");
+            if !question.contains('@') {
+                success(&format!("{} --require", text(answer, "/command").trim_start_matches("rooflut ")));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_command_of_a_share_or_a_confidence_gives_its_figures() {
+    let plan = json("plan --tp 1 --rate 60 --goodput ttft:150 tpot:14 --attainment 0.95 --count 1");
+    let best = &plan["deployments"][0];
+    let words = text(best, "/command").trim_start_matches("rooflut ");
+    success(&format!("{words} --require --attainment 0.95"));
+    assert_eq!(best["requests_per_s"], command(best)["throughput"]["requests_per_s"]);
+    let plan = json("plan --tp 1 --rate 60 --goodput tpot:14 --confidence 0.8 --count 1");
+    let best = &plan["deployments"][0];
+    let high = number(&command(best), "/interval/tpot_ms/p99/high");
+    let [lowest, highest] = ["/lowest", "/highest"].map(|end| number(&best["figures"][0], end));
+    assert!(lowest <= high && high <= highest, "{lowest} {high} {highest}");
 }
 
 #[test]
@@ -95,7 +160,7 @@ fn a_limit_that_nothing_meets_is_an_error_with_the_nearest_deployment() {
     assert_eq!(plan["nearest"]["binding"], "ttft:1@p99");
     assert!(number(&plan, "/nearest/headroom") < 0.0);
     let reason = plan["excluded"][0]["reason"].as_str().expect("a reason");
-    assert!(reason.contains("without any other load"), "{reason}");
+    assert!(reason.contains("an idle server takes at least"), "{reason}");
     let stderr = String::from_utf8(output.stderr).expect("UTF-8");
     assert!(stderr.contains("the nearest, ") && stderr.contains("misses ttft:1@p99 by"), "{stderr}");
 }

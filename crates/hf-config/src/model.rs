@@ -103,7 +103,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     if let Some(key) = ignored.first().filter(|_| !options.assume_llama) {
         return Err(ConfigError::UnknownKey { key: key.clone(), model_type: shown(model_type) });
     }
-    let longest = positions;
+    let longest = Dimension { value: longest(config, model_type, positions.value)?, ..positions };
     let positions =
         Dimension { value: family.positions.map_or(0, |more| positions.value.saturating_add(more)), ..positions };
     let mut fields = vec![
@@ -203,6 +203,22 @@ fn groups(
         group
     });
     Layers::try_new(&groups.collect::<Vec<_>>()).map_err(ConfigError::Spec)
+}
+
+/// Returns the longest request as vLLM derives it from the positions of the file: scaled, unless RoPE is scaled in a way
+/// whose positions are those after it.
+fn longest(config: &Object<'_>, model_type: &str, positions: u32) -> Result<u32, ConfigError> {
+    let Some(scaling) = config.object("rope_scaling")?.or(config.object("rope_parameters")?) else {
+        return Ok(positions);
+    };
+    let kind = scaling.text("rope_type")?.or(scaling.text("type")?).unwrap_or_default();
+    if ["su", "longrope", "llama3"].contains(&kind) || model_type.contains("gemma3") {
+        return Ok(positions);
+    }
+    let original = scaling.dimension(&["original_max_position_embeddings"])?.filter(|_| kind == "yarn");
+    let factor = scaling.value("factor", "a number", Value::as_f64)?.unwrap_or(1.0);
+    // A saturating conversion.
+    Ok((f64::from(original.map_or(positions, |original| original.value)) * factor) as u32)
 }
 
 /// Returns a dense FFN with a gate.

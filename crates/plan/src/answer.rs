@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::limit::Limits;
 use crate::question::Question;
+use crate::space::gpu_name;
 use crate::trial::{Trial, bounds, headrooms};
 use crate::tried::Tried;
 use crate::variant::Links;
@@ -71,11 +72,15 @@ pub struct Answer {
     pub requests_per_s: f64,
     /// Tokens generated per second with the first seed.
     pub output_tokens_per_s: f64,
-    /// The `rooflut run` command that gives these figures; null for a trace from standard input.
+    /// The `rooflut run` command that gives these figures; null for a trace from standard input. Of a deployment that misses
+    /// the limits, whose runs end when that is clear, it simulates longer ones.
     pub command: Option<String>,
     /// The `vllm serve` command of one server; null where vLLM has no flag for a setting.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub vllm_command: VllmCommand,
+    /// Name of the GPU for people: `gpu` is a path where a data sheet describes it.
+    #[serde(skip)]
+    pub gpu_name: String,
     /// The scenario that gives these figures in `rooflut run`.
     #[serde(skip)]
     pub scenario: Scenario,
@@ -106,6 +111,9 @@ pub struct PrefillServer {
     pub max_num_batched_tokens: u32,
     /// KV blocks.
     pub kv_blocks: u32,
+    /// Name of the GPU for people: `gpu` is a path where a data sheet describes it.
+    #[serde(skip)]
+    pub gpu_name: String,
 }
 
 impl PrefillServer {
@@ -123,6 +131,7 @@ impl PrefillServer {
             max_num_seqs: config.max_num_seqs,
             max_num_batched_tokens: config.max_num_batched_tokens,
             kv_blocks: config.kv_blocks,
+            gpu_name: gpu_name(&placement.tables),
         }
     }
 }
@@ -156,6 +165,8 @@ impl Answer {
         let (placement, config) = (own.placement(), own.config());
         let mut scenario = run.scenario().clone();
         scenario.workload.seeds = Some(seeds).filter(|seeds| *seeds > 1);
+        scenario.workload.requests = tried.requests.or(scenario.workload.requests);
+        scenario.output.goodput = limits.tightest();
         if servers.all() == 1 {
             // A router has no effect on one server.
             scenario.server.replicas = None;
@@ -209,6 +220,7 @@ impl Answer {
             output_tokens_per_s: first.map_or(0.0, |trial| trial.output_tokens_per_s),
             command: scenario.command().map(|words| words.join(" ")),
             vllm_command: scenario.vllm_command(placement.engine),
+            gpu_name: gpu_name(&placement.tables),
             scenario,
         })
     }

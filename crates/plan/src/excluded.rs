@@ -68,7 +68,7 @@ impl fmt::Display for Reason {
         match self {
             Reason::Unable(error) => error.fmt(f),
             Reason::Slow { limit, least_ms } => {
-                write!(f, "{limit}: takes at least {least_ms:.0} ms without any other load")
+                write!(f, "cannot meet {limit}: an idle server takes at least {least_ms:.0} ms")
             }
             Reason::TooManyGpus { least, allowed } => {
                 write!(f, "the load takes at least {least} GPUs; at most {allowed} are allowed")

@@ -59,6 +59,11 @@ impl Ladder {
         }
     }
 
+    /// Notes that `count` servers, which seemed to meet the limits, miss them.
+    pub(crate) fn refute(&mut self, count: u32) {
+        (self.failed, self.met, self.step) = (count, None, 1);
+    }
+
     /// Notes whether `count` servers meet the limits.
     pub(crate) fn note(&mut self, count: u32, meets: bool) {
         let is_first = self.met.is_none() && self.failed < self.hint;
@@ -106,6 +111,18 @@ mod tests {
                 assert!(tried.len() <= 17, "{needed} {hint}: {tried:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_number_that_is_refuted_is_climbed_past() {
+        let mut ladder = Ladder::new(1, 4, 8);
+        for (count, meets) in [(4, true), (3, false)] {
+            assert_eq!(ladder.next(8, false), count);
+            ladder.note(count, meets);
+        }
+        assert_eq!((ladder.least(), ladder.met()), (None, Some(4)));
+        ladder.refute(4);
+        assert_eq!((ladder.least(), ladder.met(), ladder.next(8, false)), (Some(5), None, 5));
     }
 
     #[test]

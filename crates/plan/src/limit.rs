@@ -251,12 +251,12 @@ impl Limits {
 
     /// Returns the limits on a request that meets all of them: the tightest on each latency; `None` without limits.
     pub(crate) fn tightest(&self) -> Option<Vec<LatencyLimit>> {
-        let mut limits: Vec<LatencyLimit> = self.limits.iter().map(|limit| limit.latency).collect();
-        limits.sort_by(|a, b| a.ms().total_cmp(&b.ms()));
         let mut tightest: Vec<LatencyLimit> = Vec::new();
-        for limit in limits {
-            if tightest.iter().all(|other| other.latency() != limit.latency()) {
-                tightest.push(limit);
+        for Limit { latency: limit, .. } in &self.limits {
+            match tightest.iter_mut().find(|other| other.latency() == limit.latency()) {
+                Some(other) if limit.ms() < other.ms() => *other = *limit,
+                Some(_) => (),
+                None => tightest.push(*limit),
             }
         }
         (!tightest.is_empty()).then_some(tightest)

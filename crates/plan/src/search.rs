@@ -106,19 +106,23 @@ pub(crate) struct Search<'q> {
 impl<'q> Search<'q> {
     /// Finds the cheapest deployments, those of equal cost by their headroom.
     ///
-    /// The family whose bounds allow the lowest cost is tried next, until none can beat the answers that are known.
+    /// The family whose bounds allow the lowest cost is tried next, until none can beat the answers that are known. These
+    /// are then simulated as their commands do; where that misses a limit, the search goes on.
     pub(crate) fn run(&mut self, variants: &'q [Variant]) -> Result<(), Error> {
         let mut families = self.families(variants)?;
         let mut too_few = Vec::new();
         loop {
-            families.retain(|family| self.is_open(family));
             let place = |family: &Family<'_>| family.servers.with_count(0).place();
             let order = |a: &Family<'_>, b: &Family<'_>| {
                 let cost = |family: &Family<'_>| family.least_cost().unwrap_or(f64::INFINITY);
                 cost(a).total_cmp(&cost(b)).then(place(a).cmp(&place(b)))
             };
-            let Some(next) = families.iter_mut().min_by(|a, b| order(a, b)) else {
-                return Ok(());
+            let Some(next) = families.iter_mut().filter(|family| self.is_open(family)).min_by(|a, b| order(a, b))
+            else {
+                match self.repeat(&mut families)? {
+                    true => continue,
+                    false => return Ok(()),
+                }
             };
             let wider = next.servers.prefill.filter(|_| next.is_new).and_then(|(prefill, count)| {
                 Family::divided(next.servers.variant, (prefill, count.checked_add(1)?), self.max_gpus)
@@ -219,13 +223,29 @@ impl<'q> Search<'q> {
         let run = servers.run(self.links)?;
         let trials = Trial::until_missed(&run, &self.seeds, self.limits, floor)?;
         self.simulations += trials.len() as u64;
-        let mut tried = Tried { servers, verdict: Verdict::of(trials, self.seeds.len(), self.limits) };
+        let mut tried = Tried::new(servers, Verdict::of(trials, self.seeds.len(), self.limits));
         if tried.verdict.meets {
             let (recovers, runs) = self.recovery.of(&tried, &run)?;
             self.simulations += runs;
             tried.verdict.meets = recovers;
         }
         Ok(tried)
+    }
+
+    /// Simulates one of the answers that are asked for as its command does; returns whether there was one left.
+    fn repeat(&mut self, families: &mut [Family<'q>]) -> Result<bool, Error> {
+        let Some(place) = self.answers.iter().take(self.count).position(|answer| !answer.is_repeated) else {
+            return Ok(false);
+        };
+        let (tried, simulations) = self.answers.remove(place).repeated(self.links, &self.seeds, self.limits)?;
+        self.simulations += simulations;
+        let place = |servers: Servers<'_>| servers.with_count(0).place();
+        let own = families.iter_mut().find(|family| place(family.servers) == place(tried.servers));
+        if let Some(family) = own.filter(|_| !tried.verdict.meets) {
+            family.ladder.refute(tried.servers.count);
+        }
+        self.keep(tried);
+        Ok(true)
     }
 
     /// Keeps what was tried, if it is an answer or comes closer to the limits.

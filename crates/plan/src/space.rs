@@ -6,7 +6,7 @@ use rooflut::hardware::Dtype;
 use rooflut::model::ModelSpec;
 use rooflut::table::TableSet;
 use rooflut_error::value;
-use rooflut_scenario::{Error, Scenario};
+use rooflut_scenario::{Error, Scenario, names_file};
 use serde::Serialize;
 
 /// The deployments to choose from: every combination of the choices, each with as many servers as the load needs.
@@ -91,6 +91,7 @@ impl Space {
                         each(&self.expert_parallel, &self.pp, |expert_parallel, pp| {
                             let choice = Choice {
                                 gpu: tables.name().to_owned(),
+                                gpu_name: gpu_name(tables),
                                 tp,
                                 dp,
                                 pp,
@@ -162,6 +163,15 @@ pub struct Choice {
     pub max_num_seqs: Option<u32>,
     /// Maximum number of tokens of a step.
     pub max_num_batched_tokens: Option<u32>,
+    /// Name of the GPU for people: `gpu` is a path where a data sheet describes it.
+    #[serde(skip)]
+    pub gpu_name: String,
+}
+
+/// Returns the name of a table set, or of the GPU whose data sheet takes its place.
+pub(crate) fn gpu_name(tables: &TableSet) -> String {
+    let name = tables.name();
+    if names_file(name) { tables.gpu().name.as_str().to_owned() } else { name.to_owned() }
 }
 
 impl Choice {

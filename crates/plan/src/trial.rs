@@ -79,13 +79,22 @@ impl Trial {
         Trial::for_goal(run, seed, limits, &Goal::Figures)
     }
 
+    /// Simulates all servers of `run` with a seed, for their figures.
+    pub(crate) fn of_all(run: &Run, seed: u64, limits: &Limits) -> Result<Trial, Error> {
+        Trial::simulated(run, seed, limits, &Goal::Figures)
+    }
+
     fn for_goal(run: &Run, seed: u64, limits: &Limits, goal: &Goal) -> Result<Trial, Error> {
         // A few of many servers are simulated, unless a given number of requests is to be divided among all.
         let sampled = match run.load().requests() {
             None => run.sampled(),
             Some(_) => None,
         };
-        let run = sampled.as_ref().unwrap_or(run).with_seed(seed)?;
+        Trial::simulated(sampled.as_ref().unwrap_or(run), seed, limits, goal)
+    }
+
+    fn simulated(run: &Run, seed: u64, limits: &Limits, goal: &Goal) -> Result<Trial, Error> {
+        let run = run.with_seed(seed)?;
         let servers = run.servers() / f64::from(run.replicas());
         let outcome = run.run_for(goal, &mut ())?;
         let summary = &outcome.summary;

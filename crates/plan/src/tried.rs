@@ -2,21 +2,57 @@
 
 use std::cmp::Ordering;
 
-use rooflut_scenario::Latency;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rooflut_scenario::{Error, Latency, Run};
 
 use crate::bounds::MARGIN;
 use crate::limit::{Limit, Limits};
 use crate::servers::Servers;
-use crate::trial::Verdict;
+use crate::trial::{Trial, Verdict};
+use crate::variant::Links;
+
+/// Requests of a run without which its warm-up is not left out.
+const WINDOW: f64 = 500.0;
 
 /// A deployment that was simulated.
 #[derive(Debug, Clone)]
 pub(crate) struct Tried<'q> {
     pub(crate) servers: Servers<'q>,
     pub(crate) verdict: Verdict,
+    /// Whether its trials are the runs of its command.
+    pub(crate) is_repeated: bool,
+    /// The number of requests of these runs, where the command must name it.
+    pub(crate) requests: Option<u32>,
 }
 
-impl Tried<'_> {
+impl<'q> Tried<'q> {
+    pub(crate) fn new(servers: Servers<'q>, verdict: Verdict) -> Tried<'q> {
+        Tried { servers, verdict, is_repeated: false, requests: None }
+    }
+
+    /// Returns the deployment with the runs of its command: of all servers, and equally long with each seed. The trials of
+    /// a search end when their verdict is clear, and simulate a few of many servers. Also returns the number of runs that
+    /// this took.
+    pub(crate) fn repeated(
+        self,
+        links: Option<Links>,
+        seeds: &[u64],
+        limits: &Limits,
+    ) -> Result<(Tried<'q>, u64), Error> {
+        let run = self.servers.run(links)?;
+        let Some(requests) = requests(&run, &self.verdict.trials) else {
+            return Ok((Tried { is_repeated: true, ..self }, 0));
+        };
+        let run = run.with_requests(requests)?;
+        let repeated = |(seed, before): (&u64, &Trial)| {
+            // It took the search to tell whether the limits are too close.
+            Ok(Trial { is_clear: before.is_clear, ..Trial::of(&run, *seed, limits)? })
+        };
+        let trials = seeds.par_iter().zip(&self.verdict.trials).map(repeated).collect::<Result<Vec<_>, Error>>()?;
+        let verdict = Verdict::of(trials, seeds.len(), limits);
+        Ok((Tried { verdict, is_repeated: true, requests: Some(requests), ..self }, seeds.len() as u64))
+    }
+
     /// The cheaper first, then the one with more headroom, then the order of the choices.
     pub(crate) fn order(&self, other: &Tried<'_>) -> Ordering {
         let cost = self.servers.cost().total_cmp(&other.servers.cost());
@@ -43,6 +79,23 @@ impl Tried<'_> {
         let headroom = self.verdict.headroom.total_cmp(&other.verdict.headroom);
         is_served.then(headroom).is_gt()
     }
+}
+
+/// Returns the requests of a run of all servers that lasts as long as the longest trial: two digits, rounded up. `None`
+/// where a run takes as many as the trials did by itself.
+fn requests(run: &Run, trials: &[Trial]) -> Option<u32> {
+    let sample = run.sampled();
+    let is_alike = sample.is_none() && run.scenario().output.interval.is_some();
+    if run.load().requests().is_some() || is_alike {
+        return None;
+    }
+    let stands_for = sample.map_or(1.0, |sample| sample.servers() / f64::from(sample.replicas()));
+    let longest = trials.iter().map(|trial| trial.requests).max().unwrap_or_default();
+    let most = run.max_requests();
+    // A saturating conversion.
+    let needed = ((longest as f64 * stands_for + WINDOW) as u32).min(most);
+    let digit = 10_u32.pow(needed.checked_ilog10().map_or(0, |digits| digits.saturating_sub(1)));
+    Some(needed.next_multiple_of(digit).min(most))
 }
 
 /// Decode servers of a variant that are too few beside any number of prefill servers.

@@ -10,11 +10,12 @@ use rooflut::units::Seconds;
 use rooflut_error::{Error, Kind, Whole, either, hint, key, nearest, not_json, setting};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toml::de::DeTable;
 
 use crate::data_sheet::names_file;
 use crate::read::{Read, read_file};
 use crate::scenario::Target;
-use crate::text::{text_of, toml_error};
+use crate::text::{contents_error, text_of, toml_error};
 
 /// An engine of a target.
 #[derive(Debug, Clone, Copy)]
@@ -71,7 +72,10 @@ impl EngineFile {
     /// Text that is not TOML, unknown keys and values of the wrong type, with their line.
     pub fn read(bytes: &[u8]) -> Result<EngineFile, Error> {
         let text = text_of(bytes)?;
-        toml::from_str(text).map_err(|error| toml_error(text, &error))
+        toml::from_str(text).map_err(|error| match DeTable::parse(text) {
+            Ok(_) => contents_error(text, &error),
+            Err(error) => toml_error(text, &error),
+        })
     }
 
     /// Returns the file as TOML.

@@ -184,7 +184,8 @@ impl Reader<'_> {
                 (Some(table), DeValue::Table(keys)) => self.section(table, keys)?,
                 (Some(key), _) => {
                     let found = shown(self.text.get(value.span()));
-                    let text = format!("{key}: expected the table [{key}]; correct {found}");
+                    let text =
+                        format!("{key}: expected the table [{key}], found {found}; write its keys below [{key}]");
                     return Err(Error::new(Kind::Value, text).at_line(line));
                 }
                 (None, DeValue::Table(lists)) if section.is_empty() && name.get_ref() == SWEEP => {
@@ -212,9 +213,12 @@ impl Reader<'_> {
         let alone = Map::from_iter([(section.to_owned(), json!({ name: json.clone() }))]);
         if let Err(error) = Scenario::try_from_sections(alone) {
             let (expected, found) = (one_line(&error.to_string()), shown(self.text.get(value.span())));
-            return Err(
-                Error::new(Kind::Value, format!("{}: {expected}; correct {found}", self::key(name))).at_line(line)
-            );
+            let text = match expected.contains("found") {
+                true if expected.contains("; ") => format!("{}: {expected}", self::key(name)),
+                true => format!("{}: {expected}; correct it", self::key(name)),
+                false => format!("{}: {expected}, found {found}; correct it", self::key(name)),
+            };
+            return Err(Error::new(Kind::Value, text).at_line(line));
         }
         let keys = self.sections.entry(section).or_insert_with(|| Value::Object(Map::new()));
         keys.as_object_mut().map(|keys| keys.insert(name.to_owned(), json));

@@ -123,7 +123,11 @@ fn count(text: &str) -> Result<u32, Error> {
 /// Returns the entries of `[[fleet]]` tables.
 fn entries_of(text: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<Entry>, Error> {
     let wrong = |value: &Spanned<DeValue<'_>>| {
-        let error = format!("{}: expected [[fleet]] tables; correct {}", key(FLEET), shown(text.get(value.span())));
+        let error = format!(
+            "{}: expected [[fleet]] tables, found {}; write such tables",
+            key(FLEET),
+            shown(text.get(value.span()))
+        );
         Error::new(Kind::Value, error).at_line(line_at(text, value.span().start))
     };
     let DeValue::Array(tables) = value.get_ref() else {

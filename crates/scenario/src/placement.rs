@@ -175,6 +175,7 @@ impl Placement {
     ) -> Result<Deployment, Error> {
         let deployment = self.on(&self.tables, &self.model.spec).server(server.options());
         let draft = speculation.and_then(|speculation| speculation.draft.as_ref());
+        self.check_longest(server)?;
         self.check_drafts(server, speculation)?;
         let deployment = deployment
             .speculation(speculation.map(|speculation| speculation.drafts))
@@ -182,6 +183,25 @@ impl Placement {
         let is_mtp = draft.is_none() && speculation.is_some_and(|of| of.drafts.is_mtp());
         let deployment = if is_mtp { deployment.mtp() } else { deployment };
         self.build(deployment, strictness, draft)
+    }
+
+    /// Checks that the model has requests of the given length. vLLM takes longer ones only if told in its environment.
+    fn check_longest(&self, server: &Server) -> Result<(), Error> {
+        let longest = self.model.spec.max_model_len;
+        match server.max_model_len.filter(|found| *found > longest) {
+            Some(found) => {
+                let text = format!(
+                    "{}: expected at most {} tokens, beyond which vLLM does not serve {}, found {}; lower it, or use \
+                     another model",
+                    key("max_model_len"),
+                    grouped(longest),
+                    self.model,
+                    grouped(found)
+                );
+                Err(Error::new(Kind::Conflict, text).about(["max_model_len"]))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Checks that the drafts are of this model, and as long as its requests.

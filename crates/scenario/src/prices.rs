@@ -244,7 +244,7 @@ mod tests {
         let with = |line: &str| format!("[h100]\n{line}\nsource = 's'\ndate = '2025'\n");
         for (text, message) in [
             (String::new(), "line 1: expected a table for each GPU, such as [h100], found none; add one"),
-            ("[h100".to_owned(), "line 1: expected TOML: unclosed table, expected `]`; correct it"),
+            ("[h100".to_owned(), "line 1: invalid TOML: unclosed table, expected `]`; correct it"),
             (
                 "h100 = 2.5".to_owned(),
                 "line 1: h100: expected a table with usd_per_hour, optionally source and date, found 2.5; correct it",

@@ -202,8 +202,14 @@ impl Given {
     pub(crate) fn check(&self) -> Result<(), Error> {
         for &Conflict { key, with, why } in &CONFLICTS {
             let other = with.iter().find(|with| self.has(with));
-            if let Some(with) = other.filter(|_| self.has(key)) {
-                return Err(conflict(key, with, why));
+            match other.filter(|_| self.has(key)) {
+                Some(&"requests") if key == "trace" => {
+                    let first = rooflut_error::key("trace_requests");
+                    let why = format!("a trace has requests of its own, of which {first} replays the first");
+                    return Err(conflict(key, "requests", Some(&why)));
+                }
+                Some(with) => return Err(conflict(key, with, why)),
+                None => (),
             }
         }
         let lacks = |need: &&Need| self.has(need.key) && !self.has_any(need.one_of);

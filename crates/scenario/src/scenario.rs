@@ -190,7 +190,8 @@ pub struct Workload {
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS"))]
     pub think_time: Option<ThinkTime>,
-    /// How long a client waits for the first token before it gives up: a number, optionally with a unit as in 30s
+    /// How long a client waits for the first token before it gives up: a number, optionally with a unit as in 30s. A
+    /// request whose first token is being computed by then keeps its client, so that its TTFT may be longer by a step
     /// [default: as long as it takes].
     #[serde(deserialize_with = "number::seconds_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::seconds, value_name = "SECONDS"))]

@@ -200,8 +200,8 @@ impl Run {
         }
     }
 
-    /// Maximum number of requests, where it is not given.
-    fn max_requests(&self) -> u32 {
+    /// Returns the maximum number of requests of a run whose number is not given.
+    pub fn max_requests(&self) -> u32 {
         if !self.outages().is_empty() {
             // Time ends the run.
             return MAX_OF_USERS;

@@ -46,7 +46,7 @@ pub(crate) fn text_of(bytes: &[u8]) -> Result<&str, Error> {
 pub(crate) fn read_table(bytes: &[u8]) -> Result<(&str, Spanned<DeTable<'_>>), Error> {
     let text = text_of(bytes)?;
     let table = DeTable::parse(text);
-    let table = table.map_err(|error| toml_error(text, &error).map(|text| format!("{text}; correct it")))?;
+    let table = table.map_err(|error| toml_error(text, &error))?;
     Ok((text, table))
 }
 
@@ -59,7 +59,14 @@ pub(crate) fn in_order<'t, 'd>(table: &'t DeTable<'d>) -> Vec<(&'t Spanned<DeStr
 
 /// Text that is not TOML.
 pub(crate) fn toml_error(text: &str, error: &toml::de::Error) -> Error {
+    contents_error(text, error).map(|text| format!("invalid TOML: {text}"))
+}
+
+/// TOML that has other keys or values than expected.
+pub(crate) fn contents_error(text: &str, error: &toml::de::Error) -> Error {
     let start = error.span().map_or(0, |span| span.start);
-    let text_error = format!("expected TOML: {}", one_line(error.message()));
-    Error::new(Kind::Contents, text_error).at_line(line_at(text, start))
+    let message = one_line(error.message());
+    // The parser expects one of several kinds of values there.
+    let message = message.trim_end_matches(", expected literal string");
+    Error::new(Kind::Contents, format!("{message}; correct it")).at_line(line_at(text, start))
 }

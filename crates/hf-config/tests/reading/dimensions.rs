@@ -182,3 +182,30 @@ fn a_shared_expert_is_read_from_its_width_or_its_count() {
         assert_eq!(shared_intermediate, expected, "{config}");
     }
 }
+
+#[test]
+fn the_longest_request_is_scaled_as_vllm_derives_it() {
+    let longest = |model_type: &str, scaling: Value| {
+        let keys = json!({"model_type": model_type, "max_position_embeddings": 40_960, "sliding_window": null});
+        spec(with(keys, json!({"rope_scaling": scaling}))).max_model_len
+    };
+    let yarn = json!({"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32_768});
+    for (scaling, expected) in [
+        (Value::Null, 40_960),
+        (yarn.clone(), 131_072),
+        (json!({"type": "yarn", "factor": 4, "original_max_position_embeddings": 32_768}), 131_072),
+        (json!({"type": "linear", "factor": 2.5}), 102_400),
+        (json!({"type": "dynamic", "factor": 2}), 81_920),
+        (json!({"rope_type": "default"}), 40_960),
+        (json!({"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 8192}), 40_960),
+        (json!({"type": "longrope", "factor": 32.0}), 40_960),
+    ] {
+        assert_eq!(longest("llama", scaling.clone()), expected, "{scaling}");
+    }
+    // The positions of a Gemma 3 are scaled in its file.
+    assert_eq!(longest("gemma3_text", json!({"rope_type": "linear", "factor": 8.0})), 40_960);
+    let newer = json!({"max_position_embeddings": 40_960, "rope_parameters": yarn});
+    assert_eq!(spec(newer).max_model_len, 131_072);
+    let wrong = refusal(config(json!({"rope_scaling": {"type": "linear", "factor": "two"}})).to_string());
+    assert_eq!(wrong, "rope_scaling.factor: expected a number, found \"two\"; correct the file");
+}

@@ -36,12 +36,19 @@ impl<'r> Curve<'r> {
         self.at_rate(self.rates.scale.rate(step))
     }
 
-    /// Marks the point of a step that meets the limits in the runs of the search, which end when that is clear.
-    pub(crate) fn mark_met(&mut self, step: i32) -> Result<(), Error> {
-        let rate = self.at(step)?.rate;
+    /// Simulates the answer, the point of a step, as its command does. It meets the limits in the runs of the search, which
+    /// end when that is clear.
+    pub(crate) fn set_answer(&mut self, step: i32) -> Result<(), Error> {
+        let rate = self.rates.scale.rate(step);
+        let run = self.rates.run.with_rate(rate)?;
+        let known = self.at(step)?;
+        let point = match run.sampled() {
+            Some(_) => Point { rate, ..Point::of_all(&run, self.rates.seeds, self.limits)? },
+            None => known,
+        };
         let place = self.points.partition_point(|other| other.rate < rate);
-        if let Some(point) = self.points.get_mut(place) {
-            point.meets = true;
+        if let Some(answer) = self.points.get_mut(place) {
+            *answer = Point { meets: true, ..point };
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Figures at one rate.
 
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use rooflut_report::{LatencyMs, LatencySpread, Spread};
 use rooflut_scenario::{Error, Run};
 use serde::Serialize;
@@ -56,13 +57,21 @@ impl Point {
     /// Simulates a run with each of the seeds. The rate is that of the requests served.
     pub(crate) fn of_run(run: &Run, seeds: &[u64], limits: &Limits) -> Result<Point, Error> {
         // Points of a curve are simulated in parallel.
-        let trials: Result<Vec<Trial>, Error> =
-            seeds.iter().map(|seed| Trial::of_figures(run, *seed, limits)).collect();
-        let trials = trials?;
+        let trials = seeds.iter().map(|seed| Trial::of_figures(run, *seed, limits));
+        Ok(Point::of_trials(&trials.collect::<Result<Vec<_>, _>>()?, seeds, limits))
+    }
+
+    /// As [`of_run`](Point::of_run), of all servers where that simulates a few, as the command of the run does.
+    pub(crate) fn of_all(run: &Run, seeds: &[u64], limits: &Limits) -> Result<Point, Error> {
+        let trials = seeds.par_iter().map(|seed| Trial::of_all(run, *seed, limits));
+        Ok(Point::of_trials(&trials.collect::<Result<Vec<_>, _>>()?, seeds, limits))
+    }
+
+    fn of_trials(trials: &[Trial], seeds: &[u64], limits: &Limits) -> Point {
         let mean = |of: fn(&Trial) -> f64| trials.iter().map(of).sum::<f64>() / seeds.len() as f64;
         let known = |of: fn(&Trial) -> Option<f64>| Spread::of(trials.iter().map(of)).map(|spread| spread.mean);
         let latency = |of: fn(&Trial) -> LatencyMs| LatencySpread::of_runs(trials.iter().map(of));
-        Ok(Point {
+        Point {
             rate: mean(|trial| trial.requests_per_s),
             requests_per_s: mean(|trial| trial.requests_per_s),
             output_tokens_per_s: mean(|trial| trial.output_tokens_per_s),
@@ -76,8 +85,8 @@ impl Point {
             overloaded: trials.iter().filter(|trial| trial.is_overloaded).count() as u64,
             rejected: trials.iter().map(|trial| trial.rejected).max().unwrap_or_default(),
             is_steady: trials.iter().all(|trial| trial.is_clear),
-            meets: Verdict::of(trials, seeds.len(), limits).meets,
-        })
+            meets: Verdict::of(trials.to_vec(), seeds.len(), limits).meets,
+        }
     }
 
     /// Returns the sample by which the knee is found; `None` where no request was served.

@@ -180,7 +180,7 @@ impl<'q> RateQuestion<'q> {
         }
         let mut curve = Curve::around(found.saturation, &rates, &limits)?;
         if let Some(best) = found.best {
-            curve.mark_met(best)?;
+            curve.set_answer(best)?;
         }
         let saturation = curve.at(found.saturation)?;
         let best = found.best.filter(|_| limits.is_any());

@@ -95,9 +95,12 @@ impl RateQuestion<'_> {
         })?;
         let users = found.map(i32::unsigned_abs);
         let curve = around(users.unwrap_or(1), max_users).into_par_iter().map(|count| {
-            let mut point = Point::of_run(&run.with_users(count)?, &seeds, limits)?;
-            // The search ends when it is clear whether the limits hold.
-            point.meets |= users == Some(count);
+            let run = run.with_users(count)?;
+            let point = match users == Some(count) {
+                // The search ends when it is clear whether the limits hold.
+                true => Point { meets: true, ..Point::of_all(&run, &seeds, limits)? },
+                false => Point::of_run(&run, &seeds, limits)?,
+            };
             Ok(UsersPoint { users: count, point })
         });
         let curve: Vec<UsersPoint> = curve.collect::<Result<_, Error>>()?;
