@@ -1,4 +1,5 @@
 //! `rooflut plan`: the cheapest deployment within limits, as `rooflut run` simulates it.
+#![allow(clippy::expect_used, reason = "helpers of tests fail as tests do")]
 
 use serde_json::Value;
 
