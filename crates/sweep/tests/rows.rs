@@ -1,5 +1,5 @@
 //! Rows are those of runs that share nothing.
-#![allow(clippy::expect_used, reason = "helpers of tests fail as tests do")]
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "helpers of tests fail as tests do")]
 
 use std::fs::File;
 use std::io;
