@@ -1,4 +1,5 @@
 //! `rooflut plan`: the cheapest deployment within limits, as `rooflut run` simulates it.
+#![allow(clippy::expect_used, reason = "a helper of tests fails as tests do")]
 
 use serde_json::Value;
 
