@@ -12,8 +12,9 @@ Examples:
   rooflut watch my-server.toml users-16-today.json server.log --gpu h100
   rooflut watch my-server.toml users-16-today.json --gpu h100 --junit watch.xml || echo slower";
 const AFTER: &str = "\
-New runs with a load of the calibration are compared with its measurements, others with its predictions. Exits with 3 if \
-decode steps or prompts are slower than chance explains. Of servers that have not changed, at most 5 % are reported as slower.";
+New runs with a load of the calibration are compared with its measurements, others with its predictions. Exits with 3 \
+if decode steps or prompts are slower than chance explains. Of servers that have not changed, at most 5 % are \
+reported as slower.";
 
 /// Arguments of `rooflut watch`.
 #[derive(Args)]

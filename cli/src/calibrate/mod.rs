@@ -49,8 +49,8 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<String, Error> {
     let next_out = open(args.next_out.as_deref(), OF_NEXT)?;
     let measured = measured::read(&args.measured)?;
     if !measured.deployment.contains_key("engine") {
-        let text = "expected a file that names the version of the engine, from whose constants the fit starts, found none; \
-                    give it, as in --engine vllm-0.18.0, or add the server's log";
+        let text = "expected a file that names the version of the engine, from whose constants the fit starts, found \
+                    none; give it, as in --engine vllm-0.18.0, or add the server's log";
         return Err(Error::new(text).about("engine"));
     }
     args.untrusted.check_measured(&args.measured.files, &measured, &args.measured.given()?.0)?;

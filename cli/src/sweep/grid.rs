@@ -26,7 +26,7 @@ impl FileKeys {
         let keys = error.keys();
         let line = keys.iter().find_map(|key| self.lines.iter().find(|(name, _)| name == key));
         match line {
-            Some((_, line)) => Error::in_file(&self.path, Some(*line), error.in_keys()),
+            Some((_, line)) => error.placed(&self.path, *line),
             None => error,
         }
     }

@@ -205,8 +205,8 @@ fn groups(
     Layers::try_new(&groups.collect::<Vec<_>>()).map_err(ConfigError::Spec)
 }
 
-/// Returns the longest request as vLLM derives it from the positions of the file: scaled, unless RoPE is scaled in a way
-/// whose positions are those after it.
+/// Returns the longest request as vLLM derives it from the positions of the file: scaled, unless RoPE is scaled in a
+/// way whose positions are those after it.
 fn longest(config: &Object<'_>, model_type: &str, positions: u32) -> Result<u32, ConfigError> {
     let Some(scaling) = config.object("rope_scaling")?.or(config.object("rope_parameters")?) else {
         return Ok(positions);

@@ -62,7 +62,7 @@ fn arrivals(run: &Run) -> Option<String> {
     let is_told = run.load.arrival.is_some() || run.trace.is_some();
     run.load.asked_per_s.filter(|_| !is_told)?;
     Some(
-        "no file says how arrivals were distributed, so a scenario has Poisson arrivals; give --arrival if they were not"
+        "no file says how requests arrived, so a scenario has Poisson arrivals; give --arrival if these were others"
             .to_owned(),
     )
 }

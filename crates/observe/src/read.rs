@@ -89,7 +89,8 @@ mod tests {
             let head = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 10 << 3];
             [head].into_iter().chain((1..=blocks).map(block)).flatten().collect::<Vec<u8>>()
         };
-        let text = decompressed(&frame(32), Whole::Scenario).unwrap();
+        let frame_of_4_mib = frame(32);
+        let text = decompressed(&frame_of_4_mib, Whole::Scenario).unwrap();
         assert_eq!(text.len(), 4 << 20);
         let refused = decompressed(&frame(33), Whole::Scenario).unwrap_err();
         assert_eq!(refused.to_string(), "expected at most 4 MiB, found more; is it a scenario?");

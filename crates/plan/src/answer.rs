@@ -72,8 +72,8 @@ pub struct Answer {
     pub requests_per_s: f64,
     /// Tokens generated per second with the first seed.
     pub output_tokens_per_s: f64,
-    /// The `rooflut run` command that gives these figures; null for a trace from standard input. Of a deployment that misses
-    /// the limits, whose runs end when that is clear, it simulates longer ones.
+    /// The `rooflut run` command that gives these figures; null for a trace from standard input. Of a deployment that
+    /// misses the limits, whose runs end when that is clear, it simulates longer ones.
     pub command: Option<String>,
     /// The `vllm serve` command of one server; null where vLLM has no flag for a setting.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]

@@ -76,8 +76,8 @@ impl Question<'_> {
     /// are bisected, on the assumption that more servers meet the limits if fewer do. A note says if the best
     /// deployment breaks this assumption.
     ///
-    /// The figures of the answers are those of their commands: runs of all servers, as long with each seed as the longest run
-    /// of the search. If such runs miss a limit, more servers are tried.
+    /// The figures of the answers are those of their commands: runs of all servers, as long with each seed as the
+    /// longest run of the search. If such runs miss a limit, more servers are tried.
     ///
     /// Separate prefill and decode servers may be of different kinds: of other GPUs or parallelism, with the same formats
     /// and limits of a step. The fewest prefill servers of a kind are those with which the prompts alone meet a limit on

@@ -106,8 +106,8 @@ pub(crate) struct Search<'q> {
 impl<'q> Search<'q> {
     /// Finds the cheapest deployments, those of equal cost by their headroom.
     ///
-    /// The family whose bounds allow the lowest cost is tried next, until none can beat the answers that are known. These
-    /// are then simulated as their commands do; where that misses a limit, the search goes on.
+    /// The family whose bounds allow the lowest cost is tried next, until none can beat the answers that are known.
+    /// These are then simulated as their commands do; where that misses a limit, the search goes on.
     pub(crate) fn run(&mut self, variants: &'q [Variant]) -> Result<(), Error> {
         let mut families = self.families(variants)?;
         let mut too_few = Vec::new();

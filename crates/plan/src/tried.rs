@@ -30,9 +30,9 @@ impl<'q> Tried<'q> {
         Tried { servers, verdict, is_repeated: false, requests: None }
     }
 
-    /// Returns the deployment with the runs of its command: of all servers, and equally long with each seed. The trials of
-    /// a search end when their verdict is clear, and simulate a few of many servers. Also returns the number of runs that
-    /// this took.
+    /// Returns the deployment with the runs of its command: of all servers, and equally long with each seed. The
+    /// trials of a search end when their verdict is clear, and simulate a few of many servers. Also returns the number
+    /// of runs that this took.
     pub(crate) fn repeated(
         self,
         links: Option<Links>,

@@ -36,8 +36,8 @@ impl<'r> Curve<'r> {
         self.at_rate(self.rates.scale.rate(step))
     }
 
-    /// Simulates the answer, the point of a step, as its command does. It meets the limits in the runs of the search, which
-    /// end when that is clear.
+    /// Simulates the answer, the point of a step, as its command does. It meets the limits in the runs of the search,
+    /// which end when that is clear.
     pub(crate) fn set_answer(&mut self, step: i32) -> Result<(), Error> {
         let rate = self.rates.scale.rate(step);
         let run = self.rates.run.with_rate(rate)?;
