@@ -71,7 +71,7 @@ fn the_command_of_each_answer_gives_its_figures_to_the_digit() {
     for question in [
         "--tp 1 --rate 22.7 --goodput ttft:200 tpot:15",
         "--tp 1 --rate 8 --goodput ttft:200 tpot:15 --price h100=2.5",
-        // Of these servers the search simulates one.
+        // The search simulates one of these servers.
         "--tp 1,2 --rate 90 --goodput ttft:200 tpot:14",
         "--tp 1 --users 900 --think-time exponential:3 --goodput ttft:400@p95 tpot:14@mean",
         "--tp 1 --rate 30 --prompt 2000 --output 200 --goodput ttft:400 tpot:12 --max-gpus 8 --link-bandwidth 50 \

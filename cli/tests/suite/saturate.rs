@@ -32,7 +32,7 @@ fn the_command_of_the_answer_gives_the_figures_of_the_highest_rate() {
     let answer = json(&format!("saturate --requests 600 --goodput ttft:500 {SEQS}"));
     let run = command(&answer);
     assert_eq!(run["seeds"]["ttft_ms"], answer["within_limits"]["ttft_ms"]);
-    // Of several servers the search simulates one, and a few of more under users.
+    // The search simulates one of several servers, and a few of more under users.
     let answer = json(&format!("saturate --replicas 3 --goodput ttft:500 {SEQS}"));
     let run = command(&answer);
     for latency in ["ttft_ms", "tpot_ms", "e2e_ms"] {

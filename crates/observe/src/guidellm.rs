@@ -37,7 +37,7 @@ pub(crate) fn read(reports: impl Iterator<Item = Result<Value, Error>>, room: &m
 
 /// Reads a load; `None` if no request was completed.
 fn run(report: &Value, benchmark: &Value, room: &mut Room) -> Result<Option<Run>, Error> {
-    room.take_run()?;
+    room.take_one::<Run>()?;
     let metrics = benchmark.get("metrics").filter(|metrics| metrics.is_object());
     let metrics = metrics.ok_or_else(|| contents("benchmarks: expected metrics of each, found none; run it again"))?;
     let of = |name: &str, unit| {

@@ -36,7 +36,7 @@ pub(crate) fn read(results: impl Iterator<Item = Result<Value, Error>>, room: &m
         found.notes.extend(UNREAD.iter().filter_map(|(key, usual)| unread(first, key, usual)));
     }
     for result in results {
-        room.take_run()?;
+        room.take_one::<Run>()?;
         found.runs.push(run(result)?);
     }
     Ok(found)

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::distribution::Distribution;
 use crate::json::contents;
-use crate::run::Run;
 
 /// A completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -55,12 +54,12 @@ impl Default for Room {
 }
 
 impl Room {
-    /// Takes the room of a run without its requests.
+    /// Takes the room of a value without what it has on the heap.
     ///
     /// # Errors
     /// Too little is left.
-    pub(crate) fn take_run(&mut self) -> Result<(), Error> {
-        self.take(size_of::<Run>())
+    pub(crate) fn take_one<T>(&mut self) -> Result<(), Error> {
+        self.take(size_of::<T>())
     }
 
     /// Collects requests.
@@ -159,7 +158,7 @@ mod tests {
         assert_eq!(room.collect((0..9).map(|_| sample())).unwrap().len(), 9);
         let error = room.collect((0..9).map(|_| sample())).unwrap_err();
         assert!(error.to_string().contains("at most 256 MiB in memory, found more; divide the file"), "{error}");
-        let error = (0..1 << 20).try_for_each(|_| room.take_run());
+        let error = (0..1 << 20).try_for_each(|_| room.take_one::<[u64; 64]>());
         assert!(error.is_err());
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn read(results: impl Iterator<Item = Result<Value, Error>>, room: &m
 }
 
 fn run(result: &mut Value, room: &mut Room) -> Result<Run, Error> {
-    room.take_run()?;
+    room.take_one::<Run>()?;
     let completed = count(result, "/completed")?;
     if completed == Some(0) {
         return Err(contents("all requests of this result failed; run the benchmark again"));

@@ -56,7 +56,7 @@ pub(crate) fn mean(result: &Value, total: &str, completed: Option<u64>) -> Resul
 }
 
 fn run(result: &mut Value, room: &mut Room) -> Result<Run, Error> {
-    room.take_run()?;
+    room.take_one::<Run>()?;
     let completed = count(result, "/completed")?;
     let sent = count(result, "/num_prompts")?;
     if completed == Some(0) {
