@@ -57,6 +57,9 @@ impl Fleet {
     /// # Errors
     /// A file that cannot be read, and an error with its line for what is no fleet.
     pub fn open(path: &str) -> Result<Fleet, Error> {
+        if path.is_empty() {
+            return Err(invalid("expected a file, found none; name one"));
+        }
         let path = Path::new(path);
         let bytes = Whole::Fleet.open(path).map_err(reading(path))?;
         let fleet = Fleet::read(&bytes).map_err(|error| error.in_file(path))?;

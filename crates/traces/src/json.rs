@@ -24,7 +24,7 @@ const CHUNK: usize = 1 << 16;
 const MAX_RECORD: usize = 1 << 24;
 /// Maximum number of elements of a list, which are requests.
 const MAX_ELEMENTS: usize = 2_000_000;
-/// Maximum number of keys of a record that are checked for repeats.
+/// Maximum number of keys of a record that are kept.
 const MAX_KEYS: usize = 1000;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
