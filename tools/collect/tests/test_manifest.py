@@ -105,6 +105,9 @@ def test_jobs_follow_the_rules_of_rooflut_sweep(written):
         container["securityContext"].pop("readOnlyRootFilesystem", None)
         pod["rights"] = container["securityContext"]
         del pod["volumes"]
+    # The script of a sweep tells a failure for good by its exit code.
+    refused = sweep["spec"]["podFailurePolicy"]["rules"].pop()
+    assert refused == {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [78]}}
     assert sweep["spec"] == own["spec"]
     script = written("manifest", "slurm", *PLAN)
     options = {"--requeue", "--open-mode=append", "--nodes=1", "--ntasks=1"}
