@@ -185,7 +185,8 @@ impl Placement {
         self.build(deployment, strictness, draft)
     }
 
-    /// Checks that the model has requests of the given length. vLLM takes longer ones only if told in its environment.
+    /// Checks that `max_model_len` is at most that of the model, which vLLM exceeds only with
+    /// `VLLM_ALLOW_LONG_MAX_MODEL_LEN=1`.
     fn check_longest(&self, server: &Server) -> Result<(), Error> {
         let longest = self.model.spec.max_model_len;
         match server.max_model_len.filter(|found| *found > longest) {
