@@ -21,24 +21,23 @@ const SETS: [&TableSet; 2] = [&sets::H100, &sets::B200];
 pub extern "C" fn hash(gpu: usize) -> u64 {
     let Some(set) = SETS.get(gpu) else { return 0 };
     let mut hash = Hash(0xcbf2_9ce4_8422_2325);
-    for model in deployments(set) {
+    for model in CATALOG.iter().flat_map(|entry| deployments(entry, set)) {
         steps(model, &mut hash);
     }
     hash.0
 }
 
-/// Returns the number of deployments of [`hash`] that can be modelled.
+/// Returns how many divisions of [`hash`] can be modelled of the model that has fewest, with its name.
 #[must_use]
-pub fn modelled(gpu: usize) -> usize {
-    SETS.get(gpu).map_or(0, |set| deployments(set).flatten().count())
+pub fn fewest(gpu: usize) -> Option<(usize, &'static str)> {
+    let set = SETS.get(gpu)?;
+    CATALOG.iter().map(|entry| (deployments(entry, set).flatten().count(), entry.name)).min()
 }
 
-/// Returns all deployments on a GPU; `None` for one that cannot be modelled.
-fn deployments(set: &TableSet) -> impl Iterator<Item = Option<RooflineModel>> {
-    let all = CATALOG.iter().flat_map(|entry| divisions(entry).map(move |parallelism| (entry, parallelism)));
-    all.map(|(entry, parallelism)| {
-        RooflineModel::try_new(&entry.spec, set, parallelism, StepOptions::default()).ok()
-    })
+/// Returns a model in all divisions; `None` for one that cannot be modelled.
+fn deployments(entry: &'static CatalogEntry, set: &TableSet) -> impl Iterator<Item = Option<RooflineModel>> {
+    divisions(entry)
+        .map(|parallelism| RooflineModel::try_new(&entry.spec, set, parallelism, StepOptions::default()).ok())
 }
 
 /// Returns the divisions of a model over up to eight GPUs.

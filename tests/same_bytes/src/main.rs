@@ -4,9 +4,10 @@
 #[cfg(not(target_os = "none"))]
 fn main() {
     for gpu in 0..2 {
-        // Most deployments of the catalogue are among these; none would have the same bits everywhere, too.
-        let modelled = rooflut_same_bytes::modelled(gpu);
-        assert!(modelled > 3_000, "GPU {gpu}: {modelled} deployments");
+        // No deployments would have the same bits everywhere, too. Of most models, 15 of 38 or 42 of 76 divisions are
+        // modelled: heads and experts divide by few numbers.
+        let fewest = rooflut_same_bytes::fewest(gpu);
+        assert!(fewest.is_some_and(|(count, _)| count >= 12), "GPU {gpu}: {fewest:?}");
         println!("{:016x}", rooflut_same_bytes::hash(gpu));
     }
 }
