@@ -34,10 +34,11 @@ measure engine $scenario/engine.rs
 measure fleet $scenario/fleet.rs
 measure gpu $scenario/data_sheet.rs codegen/src/read/gpus.rs
 measure lengths $scenario/lengths_file.rs
+measure points $(of crates/sweep/src axis grid keys range) cli/src/sweep/grid.rs
 measure prices $scenario/prices.rs
 measure report crates/report/src/compare $(of crates/html/src input kind rows text)
 measure results crates/observe/src
-measure rows $(of crates/sweep/src cells checksum kind merge resume)
+measure rows $(of crates/sweep/src bounded cells checksum kind merge parts resume)
 measure scenario $(of $scenario file list text number value)
 measure tables $(of codegen/src/read csv_file files header measurement physics set table toml_file)
 measure trace crates/traces/src

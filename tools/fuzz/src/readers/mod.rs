@@ -4,6 +4,7 @@
 mod config;
 #[cfg(feature = "parquet")]
 mod parts;
+mod points;
 mod report;
 mod results;
 mod rows;
@@ -27,12 +28,13 @@ use serde_json::Value;
 pub type Reader = fn(&[u8]);
 
 /// The readers by the names of their fuzz targets.
-pub const ALL: [(&str, Reader); 13] = [
+pub const ALL: [(&str, Reader); 14] = [
     ("config", config::config),
     ("engine", small::engine),
     ("fleet", small::fleet),
     ("gpu", small::gpu),
     ("lengths", small::lengths),
+    ("points", points::points),
     ("prices", small::prices),
     ("report", report::report),
     ("results", results::results),
