@@ -56,7 +56,7 @@ impl Row {
 
 /// Returns values as a line of CSV.
 pub(crate) fn line(values: &[Value]) -> Vec<u8> {
-    let mut line = String::new();
+    let mut line = String::with_capacity(16 * values.len());
     for value in values {
         push(&mut line, value);
         line.push(',');

@@ -19,7 +19,7 @@ const INITIAL_RANGE_NS: u64 = 1 << 32;
 /// Memory: 1,024 counters per doubling up to 4 s, as many again for longer times.
 #[derive(Debug, Clone)]
 pub(crate) struct Sketch<C: Counter> {
-    /// Always present: `hdrhistogram` accepts these digits and this range.
+    /// Present with the first time: many a sketch gets none, and this is most of what a short run allocates.
     histogram: Option<Histogram<C>>,
     sum_ns: u128,
     count: u64,
@@ -31,11 +31,17 @@ impl<C: Counter> Sketch<C> {
 
     /// Creates an empty histogram.
     pub(crate) fn new() -> Sketch<C> {
-        let mut histogram = Histogram::new_with_max(INITIAL_RANGE_NS, DIGITS).ok();
-        if let Some(histogram) = &mut histogram {
-            histogram.auto(true);
+        Sketch { histogram: None, sum_ns: 0, count: 0 }
+    }
+
+    /// The histogram. It is always there: `hdrhistogram` accepts these digits and this range.
+    #[inline]
+    fn histogram(&mut self) -> Option<&mut Histogram<C>> {
+        if self.histogram.is_none() {
+            self.histogram = Histogram::new_with_max(INITIAL_RANGE_NS, DIGITS).ok();
+            self.histogram.iter_mut().for_each(|histogram| histogram.auto(true));
         }
-        Sketch { histogram, sum_ns: 0, count: 0 }
+        self.histogram.as_mut()
     }
 
     /// Adds `time_ns` `count` times.
@@ -48,7 +54,7 @@ impl<C: Counter> Sketch<C> {
     /// Adds `count` times in the bucket of `time_ns`, given their sum.
     #[inline]
     pub(crate) fn add_bucket(&mut self, time_ns: u64, count: C, sum_ns: u128) {
-        if let Some(histogram) = &mut self.histogram {
+        if let Some(histogram) = self.histogram() {
             // Fails only where usize is too small for the grown histogram.
             let _ = histogram.record_n(time_ns, count);
         }
@@ -57,12 +63,12 @@ impl<C: Counter> Sketch<C> {
     }
 
     /// Returns the first value and the width of the bucket of `time_ns`, in nanoseconds.
-    pub(crate) fn bucket(&self, time_ns: u64) -> (u64, u64) {
-        let bucket = |histogram: &Histogram<C>| {
+    pub(crate) fn bucket(&mut self, time_ns: u64) -> (u64, u64) {
+        let bucket = |histogram: &mut Histogram<C>| {
             let first_ns = histogram.lowest_equivalent(time_ns);
             (first_ns, histogram.equivalent_range(time_ns))
         };
-        self.histogram.as_ref().map_or((time_ns, 1), bucket)
+        self.histogram().map_or((time_ns, 1), bucket)
     }
 
     /// Adds a time.
