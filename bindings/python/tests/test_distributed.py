@@ -350,8 +350,10 @@ def test_a_grid_that_is_too_large_is_refused_with_its_cost(tmp_path):
     [
         ({"engine": "slurm"}, 'engine: expected "ray", "dask", a client of Dask or an executor, found "slurm"'),
         ({"engine": 3}, "found int"),
-        ({"threads": 0}, "threads: expected a number from 1, found 0"),
-        ({"workers": 0}, "workers: expected a number from 1, found 0"),
+        ({"threads": 0}, "threads: expected a whole number from 1, found 0"),
+        ({"threads": 2.0}, r"threads: expected a whole number from 1, found 2\.0"),
+        ({"workers": 0}, "workers: expected a whole number from 1, found 0"),
+        ({"max_points": "10"}, "max_points: expected a whole number from 1, found '10'"),
         ({"engine": "ray", "workers": 2}, "workers: expected an executor, found an engine that counts its workers itself"),
         ({"resume": True}, "resume: expected a file in out, found none"),
         ({"shard": "1/2"}, "shard: workers divide the grid anyway; leave it out"),

@@ -147,7 +147,8 @@ fn job(text: &str) -> Result<(String, String), &'static str> {
 
 /// Reads a number of shards.
 fn shards(text: &str) -> Result<NonZero<u64>, &'static str> {
-    whole(text).ok().and_then(NonZero::new).ok_or("expected a whole number from 1")
+    let count = whole(text).ok().filter(|count| *count <= Shard::MOST).and_then(NonZero::new);
+    count.ok_or("expected a whole number from 1 to 1_000_000")
 }
 
 /// Flags of a scenario that are given, in their order: the texts of each occurrence.

@@ -233,6 +233,11 @@ fn what_cannot_be_submitted_is_refused() {
     for (arguments, message) in [
         ("--submit kubernetes --shards 2", "expected --job image=IMAGE"),
         ("--submit slurm --shards 3", "--shards: expected at most 2, the deployments of the grid, found 3"),
+        ("--submit slurm --shards 1000001", "expected a whole number from 1 to 1_000_000"),
+        (
+            "--seed 1..50001 --submit kubernetes --shards 100001 --job image=a --job claim=b --job memory=1Gi",
+            "--shards: expected at most 100000 for a Job, found 100001",
+        ),
         ("--submit slurm --shards 2 --job array=1-9", "--job array: the script sets this option of sbatch itself"),
         ("--submit slurm --shards 2 --job parallel=0", "--job parallel: expected a whole number from 1, found \"0\""),
         ("--submit slurm --shards 2 --job Mem=4", "expected KEY=VALUE, as in memory=4Gi"),

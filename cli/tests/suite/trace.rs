@@ -102,3 +102,20 @@ fn several_plans_read_one_trace_of_standard_input() {
     assert_eq!((code, error.as_str()), (Some(0), ""));
     assert_eq!(answer, without_command(&success(&format!("plan --trace examples/chat_trace.csv {plan}"))));
 }
+
+#[test]
+fn a_sweep_depends_on_what_standard_input_has_and_reads_no_other_pipe() {
+    let sweep = "sweep --trace - --tp 1,2";
+    let grid = |input: &str| {
+        let (code, csv, error) = piped(sweep, input.as_bytes());
+        assert_eq!((code, error.as_str()), (Some(0), ""));
+        crate::sweep::rows(&csv)[0]["grid"].clone()
+    };
+    assert_eq!(grid(BURST_GPT), grid(BURST_GPT));
+    assert_ne!(grid(BURST_GPT), grid(BURST_GPT.trim_end()));
+    if cfg!(unix) {
+        let (code, _, error) = piped("sweep --trace /dev/stdin", BURST_GPT.as_bytes());
+        assert_eq!(code, Some(2));
+        assert!(error.contains("--trace: expected a file, which can be read again, found /dev/stdin"), "{error}");
+    }
+}

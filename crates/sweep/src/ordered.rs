@@ -62,8 +62,8 @@ pub(crate) fn ordered<T: Send, E: From<Error>>(
                 }
                 match finished.recv() {
                     Ok((place, made)) => waiting.insert(place, made),
-                    // No thread is left, although none ends before `begin` does.
-                    Err(_) => return Ok(()),
+                    // None ends before `begin` does.
+                    Err(_) => return Err(Error::new(Kind::Io, "no thread is left; use --resume").into()),
                 };
             };
             take(made.unwrap_or_else(|panic| resume_unwind(panic)))?;

@@ -257,21 +257,22 @@ struct CsvOfParts<P> {
 
 impl<P: Iterator<Item = Result<(String, Part), Error>>> Read for CsvOfParts<P> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let read = self.text.read(to)?;
-        if read > 0 || to.is_empty() {
-            return Ok(read);
+        loop {
+            let read = self.text.read(to)?;
+            if read > 0 || to.is_empty() {
+                return Ok(read);
+            }
+            let Some(part) = self.parts.next() else {
+                return Ok(0);
+            };
+            let (_, part) = part.map_err(io::Error::other)?;
+            let mut text = if self.has_header { Vec::new() } else { header(&part.columns) };
+            self.has_header = true;
+            for row in &part.rows {
+                text.extend(row.csv());
+            }
+            self.text = Cursor::new(text);
         }
-        let Some(part) = self.parts.next() else {
-            return Ok(0);
-        };
-        let (_, part) = part.map_err(io::Error::other)?;
-        let mut text = if self.has_header { Vec::new() } else { header(&part.columns) };
-        self.has_header = true;
-        for row in &part.rows {
-            text.extend(row.csv());
-        }
-        self.text = Cursor::new(text);
-        self.text.read(to)
     }
 }
 

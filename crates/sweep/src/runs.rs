@@ -9,6 +9,7 @@ use rooflut::table::TableSet;
 use rooflut_scenario::{Error, Kind, Load, Model, PATH_KEYS, Resources, Run, Scenario, Target, Workload};
 use rooflut_traces::Input;
 
+use crate::contents::Contents;
 use crate::grid::Grid;
 
 /// A function that finds the models and the table set of a scenario.
@@ -54,6 +55,7 @@ type Built = Arc<OnceLock<Result<Run, Error>>>;
 pub(crate) struct Runs<'s> {
     grid: Grid,
     sources: Sources<'s>,
+    contents: Contents,
     is_varied: Vec<bool>,
     /// The last runs that were built, by the places of the values that are not varied.
     built: Mutex<VecDeque<(Vec<Option<usize>>, Built)>>,
@@ -64,16 +66,25 @@ pub(crate) struct Runs<'s> {
 }
 
 impl<'s> Runs<'s> {
-    pub(crate) fn new(grid: Grid, sources: Sources<'s>) -> Runs<'s> {
+    /// Creates the runs, of which one is known to be possible, and returns the hash of the files that they read.
+    ///
+    /// # Errors
+    /// The first value that names nothing, or the error of the first point if none can be run.
+    pub(crate) fn try_new(grid: Grid, sources: Sources<'s>) -> Result<(Runs<'s>, String), Error> {
         let is_varied = grid.axes().iter().map(|axis| VARIED.contains(&axis.key()));
-        Runs {
+        let runs = Runs {
             is_varied: is_varied.collect(),
+            contents: Contents::of(&grid)?,
             grid,
             sources,
             built: Mutex::default(),
             traces: Mutex::default(),
             mismatches: Mutex::default(),
-        }
+        };
+        // Readers refuse files that are too large.
+        runs.check()?;
+        let hash = runs.contents.hash(&*runs.sources.open)?;
+        Ok((runs, hash))
     }
 
     pub(crate) fn grid(&self) -> &Grid {
@@ -84,7 +95,7 @@ impl<'s> Runs<'s> {
     ///
     /// # Errors
     /// The first value that names nothing, or the error of the first point if none can be run.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), Error> {
         for (number, axis) in self.grid.axes().iter().enumerate() {
             if PATH_KEYS.contains(&axis.key()) || TRACE.contains(&axis.key()) {
                 for place in 0..axis.values().len() {
@@ -93,7 +104,7 @@ impl<'s> Runs<'s> {
             }
         }
         let tried = 0..self.grid.len().min(TRIED);
-        if tried.into_iter().any(|index| self.run(index).is_ok()) {
+        if tried.into_iter().any(|index| self.grid.scenario(index).and_then(|point| self.run(index, &point)).is_ok()) {
             Ok(())
         } else {
             self.build(self.grid.scenario(0)?).map(drop)
@@ -110,16 +121,23 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Returns the run of a point.
+    /// Checks that the files of a point are those that the sweep began with.
+    ///
+    /// # Errors
+    /// The first one that has changed.
+    pub(crate) fn check_files(&self, scenario: &Scenario) -> Result<(), Error> {
+        self.contents.check(scenario)
+    }
+
+    /// Returns the run of a point with its scenario.
     ///
     /// # Errors
     /// Why it cannot be run.
-    pub(crate) fn run(&self, index: u64) -> Result<Run, Error> {
-        let scenario = self.grid.scenario(index)?;
+    pub(crate) fn run(&self, index: u64, scenario: &Scenario) -> Result<Run, Error> {
         scenario.check()?;
         let built = self.built(index);
         let run = built.get_or_init(|| self.build(scenario.clone())).as_ref().map_err(Error::clone)?;
-        self.varied(run, &scenario)
+        self.varied(run, scenario)
     }
 
     /// Returns the place for the run that a point shares with others.

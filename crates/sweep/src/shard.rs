@@ -14,6 +14,8 @@ pub struct Shard {
 impl Shard {
     /// The whole grid.
     pub const WHOLE: Shard = Shard { number: 1, count: 1 };
+    /// Maximum number of shards.
+    pub const MOST: u64 = 1_000_000;
 
     /// Returns the index of a point in the grid by its place in the shard.
     pub(crate) fn index(self, place: u64) -> u64 {
@@ -47,7 +49,7 @@ impl FromStr for Shard {
                 let (number, count) = (number.parse().ok()?, count.parse().ok()?);
                 (1..=count).contains(&number).then_some(Shard { number, count })
             })
-            .filter(|shard| shard.count <= 1_000_000);
+            .filter(|shard| shard.count <= Shard::MOST);
         parsed.ok_or("expected the number of a shard and how many there are, as in 1/8")
     }
 }

@@ -10,7 +10,6 @@ use serde_json::Value;
 use crate::cells::{Named, cells};
 use crate::checksum::{CHECKSUM, checksum};
 use crate::column::{Column, FIXED, figures};
-use crate::contents::hash;
 use crate::grid::Grid;
 use crate::keys::push;
 use crate::kind::Kind;
@@ -79,11 +78,10 @@ impl<'s> Sweep<'s> {
     /// # Errors
     /// A value that names nothing, an unreadable file, and the error of the first point if no point can run.
     pub fn try_new(grid: Grid, sources: Sources<'s>, version: &str) -> Result<Sweep<'s>, Error> {
-        let fingerprint = grid.fingerprint(&format!("{version} {}", hash(&grid)?))?;
-        let figures = figures(&grid);
-        let columns = columns(&grid, &figures);
-        let runs = Runs::new(grid, sources);
-        runs.check()?;
+        let (runs, files) = Runs::try_new(grid, sources)?;
+        let fingerprint = runs.grid().fingerprint(&format!("{version} {files}"))?;
+        let figures = figures(runs.grid());
+        let columns = columns(runs.grid(), &figures);
         Ok(Sweep { runs, columns, figures, fingerprint, stop: Stop::default() })
     }
 
@@ -121,15 +119,17 @@ impl<'s> Sweep<'s> {
     /// is a row with an error.
     ///
     /// # Errors
-    /// A sweep that was [stopped](Sweep::stopped_by).
+    /// A sweep that was [stopped](Sweep::stopped_by), and a file that has changed since the sweep began.
     pub fn row(&self, index: u64) -> Result<Row, Error> {
         self.row_until(index, &self.stop)
     }
 
     pub(crate) fn row_until(&self, index: u64, stop: &Stop) -> Result<Row, Error> {
-        let run = self.runs.run(index);
+        let scenario = self.grid().scenario(index)?;
+        let run = self.runs.run(index, &scenario);
         let report = run.and_then(|run| report(&run.stopped_by(stop.clone())));
         stop.check()?;
+        self.runs.check_files(&scenario)?;
         let (report, error) = match report {
             Ok(report) => (report, Value::Null),
             Err(error) => (Value::Null, Value::String(error.to_string())),
@@ -149,8 +149,7 @@ impl<'s> Sweep<'s> {
     /// the first `done`. Few rows wait for earlier rows, so memory does not grow with the grid.
     ///
     /// # Errors
-    /// No thread can be started, a sweep that was [stopped](Sweep::stopped_by), or the error of `take`, which ends the
-    /// sweep.
+    /// No thread can be started, an error of [`row`](Sweep::row), or the error of `take`, which ends the sweep.
     pub fn rows<E: From<Error>>(
         &self,
         shard: Shard,

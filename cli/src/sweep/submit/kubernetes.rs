@@ -14,6 +14,8 @@ use super::{Jobs, REFUSED};
 const MOUNT: &str = "/sweep";
 /// Times that a shard is started again: the locks of a lost node may last for some minutes.
 const RETRIES: u64 = 6;
+/// Maximum number of completions of a Job whose pods are counted by index, if as many may run or fail.
+const SHARDS: u64 = 100_000;
 /// Maximum number of letters of other names.
 const LABEL: usize = 63;
 /// Maximum number of letters of a Job's name: the names of its pods end with more.
@@ -21,6 +23,10 @@ const NAME: usize = 47;
 
 /// Returns the manifest of the Job.
 pub(super) fn manifest(jobs: &Jobs, mut settings: Settings) -> Result<String, Error> {
+    if jobs.shards > SHARDS {
+        let text = format!("--shards: expected at most {SHARDS} for a Job, found {}; ask for fewer", jobs.shards);
+        return Err(Error::new(text));
+    }
     let parallel = settings.take_parallel(jobs.shards)?;
     let name = settings.take("name").unwrap_or_else(|| "rooflut-sweep".to_owned());
     let namespace = settings.take("namespace");

@@ -116,9 +116,9 @@ def sweep(
     for name, advice in _ELSEWHERE.items():
         if grid.get(name) is not None:
             raise RooflutError(f"{name}: {advice}")
-    for name, number in (("threads", threads), ("workers", workers)):
-        if number is not None and number < 1:
-            raise RooflutError(f"{name}: expected a number from 1, found {number}; correct it")
+    for name, number in (("threads", threads), ("workers", workers), ("max_points", max_points)):
+        if number is not None and not (isinstance(number, int) and number >= 1):
+            raise RooflutError(f"{name}: expected a whole number from 1, found {number!r}; correct it")
     if resume and out is None:
         raise RooflutError("resume: expected a file in out, found none; name it")
     lines = None
