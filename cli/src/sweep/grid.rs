@@ -6,18 +6,20 @@ use std::path::{Path, PathBuf};
 
 use rooflut_error::{MAX_LINE, Whole, not_text, reading};
 use rooflut_scenario::{Fleet, Kind, PATH_KEYS, Scenario, ScenarioFile};
-use rooflut_sweep::{Axis, Grid};
+use rooflut_sweep::{Axis, Grid, OF_ONE_RUN};
 use serde_json::{Map, Value};
 
 use crate::args::SweepArgs;
 use crate::error::Error;
 use crate::input;
 
-/// The keys of a scenario file that no flag replaces, with their lines.
+/// The keys of a scenario file.
 #[derive(Default)]
 pub(super) struct FileKeys {
     path: PathBuf,
+    /// Keys that no flag replaces, with their lines.
     lines: Vec<(String, u64)>,
+    replaced: Vec<&'static str>,
 }
 
 impl FileKeys {
@@ -29,6 +31,19 @@ impl FileKeys {
             Some((_, line)) => error.placed(&self.path, *line),
             None => error,
         }
+    }
+
+    /// Returns remarks on keys of the file that change nothing.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let of_one_run = self.lines.iter().map(|(key, _)| key.as_str()).filter(|key| OF_ONE_RUN.contains(key));
+        let of_one_run: Vec<&str> = of_one_run.collect();
+        let path = self.path.display();
+        let remarks = [
+            (self.replaced.join(", "), "flags of the command line replace"),
+            (of_one_run.join(", "), "a sweep has only rows, and leaves out"),
+        ];
+        let remarks = remarks.into_iter().filter(|(keys, _)| !keys.is_empty());
+        remarks.map(|(keys, what)| format!("scenario {path}: {what} {keys}")).collect()
     }
 }
 
@@ -106,7 +121,7 @@ fn combinations(args: &SweepArgs) -> Result<(Grid, FileKeys), Error> {
     let (mut file, lists) = ScenarioFile::read_with_lists(&bytes).map_err(in_file)?;
     // All that matters is which keys the flags give.
     let given = Grid::try_new(&Scenario::default(), axes.clone()).and_then(|grid| grid.scenario(0));
-    file.remove_replaced(&given?).map_err(in_file)?;
+    let replaced = file.remove_replaced(&given?).map_err(in_file)?;
     let is_given = |key: &str| args.lists.0.iter().any(|(given, _)| given == key);
     let mut lines: Vec<(String, u64)> = file.keys().map(|(key, line)| (key.to_owned(), line)).collect();
     let lists = lists.iter().filter(|list| !is_given(&list.key)).map(|list| {
@@ -115,7 +130,7 @@ fn combinations(args: &SweepArgs) -> Result<(Grid, FileKeys), Error> {
         axis.map_err(|error| in_file(error.at_line(list.line)))
     });
     let mut all = lists.collect::<Result<Vec<_>, Error>>()?;
-    let keys = FileKeys { path: path.clone(), lines };
+    let keys = FileKeys { path: path.clone(), lines, replaced };
     args.untrusted.check_file(path, &file)?;
     for axis in all.iter().filter(|axis| PATH_KEYS.contains(&axis.key())) {
         let grid = Grid::try_new(&Scenario::default(), vec![axis.clone()])?;

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rooflut::table::TableSet;
+use rooflut_error::key;
 use rooflut_scenario::{Kind, Scenario};
 use rooflut_sweep::{Grid, Named, Sources, Sweep};
 
@@ -111,13 +112,33 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
         Ok(()) | Err(Ended::ReaderLeft) => (),
         Err(Ended::Failed(error)) => return Err(error),
     }
-    let remarks = warnings(INDENT, sweep.remarks());
+    let remarks = warnings(INDENT, keys.remarks().into_iter().chain(sweep.remarks()));
     let Some(path) = file else {
         return Ok(print_aside(remarks));
     };
     Ok(summary(path, points, done, failed)
         + &remarks
         + &pictures(args, (Rows { name: path, at: path }, points), report, &command)?)
+}
+
+/// Returns the keys that name files which other processes read as well, and their paths.
+///
+/// # Errors
+/// Standard input, or a pipe, which they do not have.
+fn shared_files<'a>(args: &'a SweepArgs, sweep: &'a Sweep<'_>) -> Result<Vec<(&'static str, &'a Path)>, Error> {
+    let own = [("scenario", &args.path), ("points", &args.points)].into_iter();
+    let own = own.filter_map(|(name, path)| Some((name, path.as_deref()?)));
+    let files: Vec<(&str, &Path)> = own.chain(sweep.inputs()).collect();
+    let is_own = |path: &Path| is_stdout(path) || path.metadata().is_ok_and(|file| !file.is_file() && !file.is_dir());
+    match files.iter().find(|(_, path)| is_own(path)) {
+        None => Ok(files),
+        Some((name, path)) => {
+            let (setting, path) = (key(name), path.display());
+            Err(Error::new(format!(
+                "{setting}: expected a file that other processes can read, too, found {path}; write it to a file"
+            )))
+        }
+    }
 }
 
 /// Finds what the scenarios of a grid name.

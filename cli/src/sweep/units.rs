@@ -14,7 +14,8 @@ use crate::outputs::is_stdout;
 use crate::parser::Invocation;
 
 use super::out::{Ended, SweepOut};
-use super::{Rows, found, grid, plots};
+use super::grid::FileKeys;
+use super::{Rows, found, grid, plots, shared_files};
 
 /// A sweep whose rows are simulated in units: ranges of indices. A unit depends on nothing but the arguments and its
 /// range, so any process can simulate it.
@@ -29,6 +30,7 @@ use super::{Rows, found, grid, plots};
 /// ```
 pub struct SweepUnits {
     args: Box<SweepArgs>,
+    keys: FileKeys,
     sweep: Sweep<'static>,
 }
 
@@ -40,7 +42,7 @@ pub struct UnitRows {
     pub csv: Vec<u8>,
     /// Rows with an error.
     pub failed: u64,
-    /// Remarks on the servers so far, as of [`Sweep::remarks`].
+    /// Remarks on keys of the scenario file that change nothing, and on the servers so far, as of [`Sweep::remarks`].
     pub remarks: Vec<String>,
 }
 
@@ -50,14 +52,15 @@ impl SweepUnits {
     /// read.
     ///
     /// # Errors
-    /// Each error of the command before its first row.
+    /// Each error of the command before its first row, and files that are no files, such as standard input.
     pub fn try_new(arguments: impl IntoIterator<Item = OsString>, points: Option<&[u8]>) -> Result<SweepUnits, Error> {
         let Invocation::Command(Command::Sweep(args)) = args::parse(arguments.into_iter().collect())? else {
             return Err(Error::new("expected the arguments of a sweep, found another command"));
         };
         let (grid, keys) = grid::grid(&args, points)?;
         let sweep = found(grid).map_err(|error| keys.place(error))?;
-        Ok(SweepUnits { args: args.0, sweep })
+        shared_files(&args, &sweep)?;
+        Ok(SweepUnits { args: args.0, keys, sweep })
     }
 
     /// Number of points of the grid.
@@ -95,7 +98,8 @@ impl SweepUnits {
             csv.extend(row.csv());
             Ok::<_, Error>(())
         })?;
-        Ok(UnitRows { csv, failed, remarks: self.sweep.remarks() })
+        let remarks = self.keys.remarks().into_iter().chain(self.sweep.remarks());
+        Ok(UnitRows { csv, failed, remarks: remarks.collect() })
     }
 
     /// Checks that lines of CSV are whole rows, from that of index `first` on, and returns their number.

@@ -248,6 +248,10 @@ fn what_cannot_be_submitted_is_refused() {
     }
     let needed = ["image=a", "claim=b", "memory=1Gi"];
     for (more, message) in [
+        (
+            "--out new.csv --prompt file:cli/../examples/lengths.txt",
+            "--prompt: expected a path inside the volume, as sweep.csv, found cli/../examples/lengths.txt",
+        ),
         ("--out /sweep.csv", "--out: expected a path inside the volume"),
         ("--out a/../../sweep.csv", "--out: expected a path inside the volume"),
         ("--out - ", "--out: expected a file or NAME.parquet, found standard output"),

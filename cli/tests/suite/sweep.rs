@@ -108,6 +108,18 @@ fn what_is_there_is_kept() {
 }
 
 #[test]
+fn keys_of_a_scenario_that_change_nothing_are_named() {
+    let text = "[workload]\ntrace = 'examples/chat_trace.csv'\n[output]\nwindows = '5s'\n";
+    let (_folder, path) = file("scenario.toml", text);
+    let (_folder, out) = new_path("out.csv");
+    let said = success(&format!("sweep --scenario {path} --requests 5 --rate 2,3 --out {out}"));
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let said = words.join(" ");
+    assert!(said.contains("flags of the command line replace trace"), "{said}");
+    assert!(said.contains("a sweep has only rows, and leaves out windows"), "{said}");
+}
+
+#[test]
 fn rows_before_and_after_a_change_of_a_file_are_not_mixed() {
     let trace = "arrival_ms,prompt_tokens,output_tokens\n0,100,10\n5,200,20\n";
     let (_folder, path) = file("trace.csv", trace);

@@ -113,6 +113,9 @@ fn a_sweep_depends_on_what_standard_input_has_and_reads_no_other_pipe() {
     };
     assert_eq!(grid(BURST_GPT), grid(BURST_GPT));
     assert_ne!(grid(BURST_GPT), grid(BURST_GPT.trim_end()));
+    let (code, _, error) = piped(&format!("{sweep} --out new.csv --shards 2 --submit slurm"), BURST_GPT.as_bytes());
+    assert_eq!(code, Some(2));
+    assert!(error.contains("--trace: expected a file that other processes can read, too, found -"), "{error}");
     if cfg!(unix) {
         let (code, _, error) = piped("sweep --trace /dev/stdin", BURST_GPT.as_bytes());
         assert_eq!(code, Some(2));

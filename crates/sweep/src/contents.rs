@@ -50,6 +50,11 @@ impl Contents {
         Ok(Contents { named })
     }
 
+    /// The keys that name files, and their paths.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        self.named.keys().map(|(key, path)| (*key, path.as_path()))
+    }
+
     /// Returns a hash of the contents, so that rows before a change of a file differ from those after it.
     ///
     /// # Errors

@@ -121,12 +121,8 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Checks that the files of a point are those that the sweep began with.
-    ///
-    /// # Errors
-    /// The first one that has changed.
-    pub(crate) fn check_files(&self, scenario: &Scenario) -> Result<(), Error> {
-        self.contents.check(scenario)
+    pub(crate) fn contents(&self) -> &Contents {
+        &self.contents
     }
 
     /// Returns the run of a point with its scenario.

@@ -1,6 +1,7 @@
 //! Sweeps: a grid, and a row for each of its points.
 
 use std::ops::Range;
+use std::path::Path;
 
 use rooflut_error::{self as error, not_json, printable};
 use rooflut_report::SCHEMA_VERSION;
@@ -95,6 +96,11 @@ impl<'s> Sweep<'s> {
         self.runs.grid()
     }
 
+    /// The keys of the grid that name files, and the paths of these; `-` is standard input.
+    pub fn inputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        self.runs.contents().inputs()
+    }
+
     /// The text that identifies the grid in each row.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
@@ -129,7 +135,7 @@ impl<'s> Sweep<'s> {
         let run = self.runs.run(index, &scenario);
         let report = run.and_then(|run| report(&run.stopped_by(stop.clone())));
         stop.check()?;
-        self.runs.check_files(&scenario)?;
+        self.runs.contents().check(&scenario)?;
         let (report, error) = match report {
             Ok(report) => (report, Value::Null),
             Err(error) => (Value::Null, Value::String(error.to_string())),

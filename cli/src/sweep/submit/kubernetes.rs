@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path};
 
+use rooflut_error::key;
 use rooflut_scenario::shell_quoted;
 use serde_json::{Value, json};
 
@@ -55,14 +56,9 @@ pub(super) fn manifest(jobs: &Jobs, mut settings: Settings) -> Result<String, Er
     if let Some(namespace) = &namespace {
         check("namespace", namespace, is_name(namespace, LABEL), "the name of a namespace")?;
     }
-    let is_inside =
-        |path: &str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    if !is_inside(&jobs.out) {
-        let found = &jobs.out;
-        return Err(Error::new(format!(
-            "--out: expected a path inside the volume, as sweep.csv, found {found:?}; correct it"
-        )));
-    }
+    check_inside("out", Path::new(&jobs.out))?;
+    // Others are names of models.
+    jobs.files.iter().filter(|(_, path)| path.exists()).try_for_each(|(name, path)| check_inside(name, path))?;
     let mut metadata = json!({ "name": name, "labels": { "app": "rooflut-sweep" } });
     if let (Some(namespace), Some(metadata)) = (namespace, metadata.as_object_mut()) {
         metadata.insert("namespace".to_owned(), namespace.into());
@@ -144,6 +140,17 @@ fi
 ) 9>>{folder}/ended
 "
     )
+}
+
+/// Refuses a path that does not lie in the volume.
+fn check_inside(name: &str, path: &Path) -> Result<(), Error> {
+    if path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        return Ok(());
+    }
+    let (setting, path) = (key(name), path.display());
+    Err(Error::new(format!(
+        "{setting}: expected a path inside the volume, as sweep.csv, found {path}; correct it"
+    )))
 }
 
 /// Refuses a setting unless it `is_right`.

@@ -5,7 +5,7 @@ mod settings;
 mod slurm;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rooflut_scenario::shell_quoted;
@@ -17,6 +17,7 @@ use crate::output::plural;
 use crate::outputs::is_stdout;
 use crate::version::version;
 
+use super::shared_files;
 use settings::Settings;
 
 /// Exit code of a job that fails whenever it is started again; codes of `rooflut` are less. The value is EX_CONFIG of
@@ -73,6 +74,8 @@ struct Jobs {
     folder: String,
     /// `csv` or `parquet`.
     extension: &'static str,
+    /// The files that the jobs read, with the keys that name them.
+    files: Vec<(&'static str, PathBuf)>,
 }
 
 impl Jobs {
@@ -94,6 +97,7 @@ impl Jobs {
         if is_parquet {
             return Err(super::out::no_parquet());
         }
+        let files = shared_files(args, sweep)?.into_iter().map(|(name, path)| (name, path.to_owned())).collect();
         let threads = args.threads.map_or(1, usize::from);
         let out = text(out)?;
         let mut words = args.words()?;
@@ -116,6 +120,7 @@ impl Jobs {
             folder: format!("{out}.{shards}-shards"),
             out,
             extension: if is_parquet { "parquet" } else { "csv" },
+            files,
         })
     }
 
