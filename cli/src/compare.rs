@@ -12,10 +12,10 @@ use crate::args::{CompareArgs, RunArgs};
 use crate::error::Error;
 use crate::grid::Grid;
 use crate::html::HtmlFile;
-use crate::output::{Answered, count, scientific, three_digits, title, to_json, wrapped_at};
+use crate::output::{Answered, count, scientific, three_digits, title, to_json, warnings, wrapped_at};
 use crate::outputs::{Existing, Outputs};
 use crate::untrusted::UntrustedArgs;
-use crate::{compared, input, run};
+use crate::{compared, input, measured, run};
 
 /// Column of the text after its label.
 const INDENT: usize = 12;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &CompareArgs, command: &str) -> Result<Answered, Error> 
         return Ok(compared::answer(args, &measured)?.into());
     }
     let Some(of_b) = &args.b else {
-        return Err(Error::new("expected a second scenario or report to compare with; add it"));
+        return Err(no_second(&args.a, &bytes));
     };
     if args.run.is_some() {
         return Err(Error::new("--run has no effect: it chooses a measured load, and none is compared; leave it out"));
@@ -43,6 +43,14 @@ pub(crate) fn run(args: &CompareArgs, command: &str) -> Result<Answered, Error> 
     let as_json = || json([&args.a, of_b], &a, &b);
     let text = if args.json { as_json()? } else { text([&args.a, of_b], &a, &b) };
     HtmlFile::of_answer(html, text.into(), "rooflut compare", as_json, command)
+}
+
+/// A single file that is no measurement.
+fn no_second(path: &Path, bytes: &[u8]) -> Error {
+    if bytes.trim_ascii_start().starts_with(b"{") && ReadReport::read(bytes).is_err() {
+        return measured::not_observed(path, bytes);
+    }
+    Error::new("expected a second scenario or report to compare with; add it")
 }
 
 /// Returns two runs side by side as JSON; `paths` name them.
@@ -57,6 +65,7 @@ fn text([of_a, of_b]: [&Path; 2], a: &ReadReport, b: &ReadReport) -> String {
     for (name, path, report) in [("A", of_a, a), ("B", of_b, b)] {
         let about = format!("{}: {}", path.display(), report.title());
         text += &wrapped_at(INDENT, name, &about);
+        text += &warnings(INDENT, report.notes());
     }
     text + "\n" + &describe(&comparison)
 }

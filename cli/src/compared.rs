@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::args::{CompareArgs, RunArgs};
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{signed, three_digits, title, to_json, wrapped_at};
+use crate::output::{signed, three_digits, title, to_json, warnings, wrapped_at};
 use crate::{input, measured, run};
 
 /// Column of the text after its label.
@@ -72,7 +72,11 @@ pub(crate) fn answer(args: &CompareArgs, measured: &Measured) -> Result<String, 
     let predicted = format!("{} on {} {}", title("model"), report.get("gpus").unwrap_or(&json!("?")), title("gpu"));
     match args.json {
         true => to_json(&ComparedJson { measured: args.a.clone(), predicted, compared }),
-        false => Ok(text(args, measured, &predicted, &compared)),
+        false => {
+            let of_prediction = report.get("notes").and_then(Value::as_array).into_iter().flatten();
+            let notes = measured.notes.iter().map(String::as_str).chain(of_prediction.filter_map(Value::as_str));
+            Ok(text(args, notes, &predicted, &compared))
+        }
     }
 }
 
@@ -107,12 +111,12 @@ fn simulated(mut args: RunArgs) -> Result<Value, Error> {
     serde_json::to_value(&report).map_err(|error| Error::new(error.to_string()))
 }
 
-fn text(args: &CompareArgs, measured: &Measured, predicted: &str, compared: &Compared) -> String {
+fn text<'n>(args: &CompareArgs, notes: impl Iterator<Item = &'n str>, predicted: &str, compared: &Compared) -> String {
     let mut text = title("A measured load beside its prediction");
     text += &wrapped_at(INDENT, "measured", &args.a.display().to_string());
     let scenario = args.b.as_ref().map_or_else(String::new, |path| format!(" ({})", path.display()));
     text += &wrapped_at(INDENT, "predicted", &format!("{predicted}{scenario}"));
-    text += &crate::output::warnings(INDENT, &measured.notes);
+    text += &warnings(INDENT, notes);
     let interval = compared.coverage.map_or("interval".to_owned(), |share| format!("{:.0} % interval", 100.0 * share));
     let mut grid = Grid::new(&format!("figure | unit | >measured | >predicted | >% | >{interval} | inside"));
     for figure in &compared.figures {

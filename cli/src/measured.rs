@@ -88,6 +88,16 @@ pub fn of_json(path: &Path, bytes: &[u8]) -> Result<Option<Measured>, Error> {
     serde_json::from_slice(bytes).map(Some).map_err(unreadable(path))
 }
 
+/// Returns why a file of JSON is not that of `rooflut observe`.
+pub(crate) fn not_observed(path: &Path, bytes: &[u8]) -> Error {
+    let read = JsonSize::VALUES.check(bytes, MAX_MIB).map(|()| serde_json::from_slice::<Measured>(bytes));
+    match read {
+        Ok(Err(error)) => unreadable(path)(error),
+        Ok(Ok(_)) => Error::in_file(path, None, "expected a measurement or the report of a run, found neither"),
+        Err(error) => error.in_file(path).into(),
+    }
+}
+
 fn unreadable(path: &Path) -> impl Fn(serde_json::Error) -> Error {
     |error| Error::in_file(path, None, format!("expected the JSON of `rooflut observe`: {error}; write it again"))
 }

@@ -13,8 +13,8 @@ use crate::error::Error;
 use crate::outputs::is_stdout;
 use crate::parser::Invocation;
 
-use super::out::{Ended, SweepOut};
 use super::grid::FileKeys;
+use super::out::{Ended, SweepOut};
 use super::{Rows, found, grid, plots, shared_files};
 
 /// A sweep whose rows are simulated in units: ranges of indices. A unit depends on nothing but the arguments and its

@@ -185,7 +185,7 @@ fn every_command_takes_the_file_of_an_engine() {
 }
 
 #[test]
-fn a_sweep_names_servers_that_the_engine_was_not_fitted_to() {
+fn a_sweep_and_a_comparison_name_servers_that_the_engine_was_not_fitted_to() {
     let (folder, _truth, engine) = calibrated();
     let rows = folder.path().join("rows.csv");
     let grid = format!("--model llama-3.1-8b --gpu h100,h200 --engine {engine} --rate 2 --requests 30");
@@ -193,6 +193,18 @@ fn a_sweep_names_servers_that_the_engine_was_not_fitted_to() {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mismatch = "the constants of mine were fitted to another server: gpu h200 instead of h100";
     assert_eq!(words.join(" ").matches(mismatch).count(), 1, "{text}");
+    let scenario = |gpu: &str| {
+        let path = folder.path().join(format!("{gpu}.toml"));
+        let text = format!("gpu = '{gpu}'\nengine = '{engine}'\n[workload]\nrate = 2\nrequests = 30\n");
+        fs::write(&path, text).expect("written");
+        path.display().to_string()
+    };
+    let [same, other, measured] =
+        [scenario("h100"), scenario("h200"), folder.path().join("16.json").display().to_string()];
+    for (of, expected) in [([&same, &other], 1), ([&measured, &other], 1), ([&measured, &same], 0)] {
+        let text = crate::support::unwrapped(&format!("compare {} {}", of[0], of[1]));
+        assert_eq!(text.matches(mismatch).count(), expected, "{of:?}: {text}");
+    }
 }
 
 #[test]

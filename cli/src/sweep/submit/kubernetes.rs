@@ -148,9 +148,7 @@ fn check_inside(name: &str, path: &Path) -> Result<(), Error> {
         return Ok(());
     }
     let (setting, path) = (key(name), path.display());
-    Err(Error::new(format!(
-        "{setting}: expected a path inside the volume, as sweep.csv, found {path}; correct it"
-    )))
+    Err(Error::new(format!("{setting}: expected a path inside the volume, as sweep.csv, found {path}; correct it")))
 }
 
 /// Refuses a setting unless it `is_right`.

@@ -110,6 +110,12 @@ impl ReadReport {
         }
     }
 
+    /// Returns the remarks of the report, such as that its servers are not those to which an engine was fitted.
+    pub fn notes(&self) -> impl Iterator<Item = &str> {
+        let notes = self.keys.get("notes").and_then(Value::as_array);
+        notes.into_iter().flatten().filter_map(Value::as_str)
+    }
+
     /// Returns the model and its GPUs, as in `llama-3.1-8b on 2 h100`.
     pub fn title(&self) -> String {
         let Figures { model, gpus, gpu, .. } = &self.figures;

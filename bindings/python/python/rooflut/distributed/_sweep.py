@@ -21,10 +21,10 @@ from ._unit import Job, keep
 _ELSEWHERE = {
     "shard": "workers divide the grid anyway; leave it out",
     "merge": "expected no shards to merge; use rooflut.sweep",
-    "plot": "expected no charts; draw them with rooflut.sweep",
-    "pareto": "expected no charts; list the front with rooflut.sweep",
+    "plot": "expected no charts; draw them with the command rooflut sweep --merge",
+    "pareto": "expected no charts; list the front with the command rooflut sweep --merge",
     "submit": "expected an engine; submit with the command rooflut sweep",
-    "html": "expected no report; write it with the command rooflut report",
+    "html": "expected no report; write it with the command rooflut sweep --merge",
 }
 
 
