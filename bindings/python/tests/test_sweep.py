@@ -61,3 +61,10 @@ def test_values_are_given_as_lists_arrays_or_in_a_file(rows, tmp_path):
     switched = rooflut.sweep(model="llama-3.1-8b", requests=np.int64(20), scheduler_reserve_full_isl=switches)
     assert switched["scheduler_reserve_full_isl"].tolist() == [False, True]
     assert switched["overloaded"].dtype == bool
+
+
+def test_a_list_within_a_list_is_one_value(command):
+    limits = ["ttft:40", "tpot:7"]
+    each, both = (rooflut.sweep(requests=20, goodput=goodput) for goodput in (limits, [limits]))
+    assert len(each["index"]) == 2
+    assert both.csv() == command("sweep", "--requests", 20, "--goodput", *limits)

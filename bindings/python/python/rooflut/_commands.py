@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Iterable, Mapping, Union
+from typing import Any, Iterable, List, Mapping, Tuple, Union
 
 from . import _rooflut
 from ._answer import Answer
@@ -17,8 +17,8 @@ from ._sweep import Sweep
 
 #: A value of a flag.
 One = Union[None, bool, int, float, str, "os.PathLike[str]"]
-#: The value of a flag, or its values.
-Flag = Union[One, Iterable[One]]
+#: The value of a flag, or its values, of which one may be a list, as with two limits of ``goodput``.
+Flag = Union[One, Iterable[Union[One, List[str], Tuple[str, ...]]]]
 
 
 def models() -> Any:
@@ -86,7 +86,8 @@ def sweep(
     ``sweep(model="llama-3.1-8b", gpu=["h100", "h200"], tp=[1, 2], rate="4..20:4")`` has 20 rows; the last argument
     varies fastest. ``scenario`` is the path of a file that may have lists in a table ``[sweep]``; with ``untrusted=True`` it
     may name nothing outside of its own folder. ``shard="2/8"`` runs a part of the grid. A deployment that cannot be run is
-    a row with an error.
+    a row with an error. ``goodput=["ttft:200", "tpot:20"]`` are two values with one limit each, and
+    ``goodput=[["ttft:200", "tpot:20"]]`` is one with both.
 
     ``out`` writes each row to a CSV file, or to a folder ``NAME.parquet``, as soon as it is known; ``resume`` goes on
     with the output of a sweep that was interrupted. ``threads`` is the number of threads, by default that of the CPUs
@@ -127,6 +128,16 @@ def flags(given: dict[str, Flag]) -> list[str]:
     return [flag for name, value in given.items() for flag in _flag(name, value)]
 
 
+def _item(name: str, value: Any) -> list[str]:
+    if isinstance(value, (list, tuple)) and len(value) > 1 and all(isinstance(text, str) for text in value):
+        return [_option(name), *value]
+    return _flag(name, value)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
 def _flag(name: str, value: Flag) -> list[str]:
     if value is None:
         return []
@@ -137,7 +148,7 @@ def _flag(name: str, value: Flag) -> list[str]:
     if isinstance(value, (bytes, bytearray, Mapping)):
         raise RooflutError(f"{name}: expected text, a number or a list of them, found {value.__class__.__name__}")
     if isinstance(value, Iterable) and not isinstance(value, str):
-        flags = [part for item in value for part in _flag(name, item)]
+        flags = [part for item in value for part in _item(name, item)]
         if not flags:
             raise RooflutError(f"{name}: expected at least one value, found none; leave it out")
         return flags
@@ -148,4 +159,4 @@ def _flag(name: str, value: Flag) -> list[str]:
     if name == "untrusted" and isinstance(value, bool):
         return ["--untrusted"] if value else []
     # As one argument: a value may begin with a dash.
-    return [f"--{name.replace('_', '-')}={text}"]
+    return [f"{_option(name)}={text}"]
