@@ -14,6 +14,8 @@ const EQUAL_TOKENS: f64 = 0.02;
 const COLD: f64 = 3.0;
 /// Fewest requests from which a cold start is judged.
 const MIN_REQUESTS: usize = 10;
+/// Rates that should be a count over the duration differ by more: clients count the time before and after differently.
+const EQUAL_RATES: f64 = 0.2;
 /// Times that should add up differ by more.
 const EQUAL_TIMES: f64 = 0.15;
 
@@ -32,7 +34,7 @@ pub(crate) fn add(measured: &mut Measured) {
 }
 
 fn of_run(run: &Run) -> Vec<String> {
-    let checks = [failed(run), rate(run), held_back(run), cold_start(run), times(run)];
+    let checks = [failed(run), rate(run), held_back(run), cold_start(run), times(run), requests(run), tokens(run)];
     checks.into_iter().flatten().collect()
 }
 
@@ -99,6 +101,29 @@ fn times(run: &Run) -> Option<String> {
         format!(
             "token counts: TTFT and TPOT of {tokens:.0} output tokens make {expected:.0} ms, but requests took {e2e:.0} ms; \
              the client may count other tokens than the server generated"
+        )
+    })
+}
+
+/// Checks that the throughput is that of the requests in the duration.
+fn requests(run: &Run) -> Option<String> {
+    let completed = run.load.completed?;
+    counted("requests", run.requests_per_s?, completed as f64, run.duration_s?)
+}
+
+/// Checks that the throughput is that of the tokens in the duration.
+fn tokens(run: &Run) -> Option<String> {
+    let tokens = run.load.output_tokens.mean? * run.load.completed? as f64;
+    counted("output tokens", run.output_tokens_per_s?, tokens, run.duration_s?)
+}
+
+fn counted(what: &str, per_s: f64, count: f64, duration_s: f64) -> Option<String> {
+    let expected = count / duration_s;
+    let is_equal = (per_s - expected).abs() <= EQUAL_RATES * expected.max(per_s);
+    (!is_equal).then(|| {
+        format!(
+            "{what}: {count:.0} in {duration_s:.2} s are {expected:.2} per second, but the file has {per_s:.2}; one of them is \
+             wrong"
         )
     })
 }

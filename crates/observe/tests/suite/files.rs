@@ -84,6 +84,8 @@ fn remarks_name_what_the_figures_do_not_show() {
     for (change, expected) in [
         (&(|it: &mut Value| it["failed"] = json!(2)) as &dyn Fn(&mut Value), "2 of 12 requests failed"),
         (&|it| it["ttfts"][0] = json!(3.0), "a cold start: the first request waited 3000 ms"),
+        (&|it| it["request_throughput"] = json!(9.0), "requests: 10 in"),
+        (&|it| it["output_throughput"] = json!(3.0), "output tokens: "),
         (&|it| it["mean_tpot_ms"] = json!(20.0), "token counts: TTFT and TPOT of 11 output tokens make 230 ms"),
         (
             &|it| {
