@@ -141,6 +141,8 @@ class _Dask(_Futures):
                 client = distributed.default_client()
             except ValueError:
                 client = self._own = _own_client(distributed)
+        if client.status != "running":
+            raise RooflutError(f"engine: expected a connected client of Dask, found one that is {client.status}; connect another one")
         if client.asynchronous:
             raise RooflutError("engine: expected a client of Dask that is not asynchronous; connect another one")
         self._client = client
