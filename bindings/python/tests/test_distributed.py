@@ -464,6 +464,8 @@ def test_units_of_several_threads_take_no_more_of_a_dask_worker_than_it_has(tmp_
             most.clear()
             written = distributed.sweep(engine=client, threads=threads, out=tmp_path / f"{threads}.csv", **GRID)
             assert written.rows == ROWS and max(most) == expected, threads
+    with pytest.raises(rooflut.RooflutError, match="expected a connected client of Dask, found one that is closed"):
+        distributed.sweep(engine=client, **GRID)
 
 
 #: A cluster of two nodes; while a sweep runs, the second one is killed and a third one joins.
