@@ -8,10 +8,13 @@ use std::time::SystemTime;
 use rooflut_codegen::set_files;
 use rooflut_error::{key, reading};
 use rooflut_scenario::{Error, Kind, PATH_KEYS, Scenario, model_files};
+use rooflut_traces::Input;
 
 use crate::fnv::Fnv;
 use crate::grid::Grid;
-use crate::runs::Open;
+
+/// A function that opens a file.
+pub type Open<'s> = dyn Fn(&Path) -> io::Result<Input> + Send + Sync + 's;
 
 /// The path that stands for standard input, which is copied when it is read first.
 const STDIN: &str = "-";

@@ -28,6 +28,7 @@ mod sweep;
 pub use axis::Axis;
 #[cfg(feature = "parquet")]
 pub use bounded::{BoundedParquet, open_parquet};
+pub use contents::Open;
 pub use cost::duration;
 pub use fnv::Fnv;
 pub use grid::Grid;
@@ -41,6 +42,6 @@ pub use parts::{EarlierParts, Part, csv_of_parts, earlier_parts, merge_parts};
 pub use plot::Plot;
 pub use resume::{Earlier, earlier};
 pub use rooflut_scenario::Error;
-pub use runs::{Find, Named, Open, Sources};
+pub use runs::{Find, Named, Sources};
 pub use shard::Shard;
 pub use sweep::{Row, Sweep};

@@ -1,21 +1,16 @@
 //! Runs of the points of a grid, which share what they have in common.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::io;
-use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rooflut::table::TableSet;
 use rooflut_scenario::{Error, Kind, Load, Model, PATH_KEYS, Resources, Run, Scenario, Target, Workload};
-use rooflut_traces::Input;
 
-use crate::contents::Contents;
+use crate::contents::{Contents, Open};
 use crate::grid::Grid;
 
 /// A function that finds the models and the table set of a scenario.
 pub type Find<'s> = dyn Fn(&Scenario) -> Result<Named, Error> + Send + Sync + 's;
-/// A function that opens a file.
-pub type Open<'s> = dyn Fn(&Path) -> io::Result<Input> + Send + Sync + 's;
 
 /// Finds what scenarios name.
 #[derive(Clone)]
