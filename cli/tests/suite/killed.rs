@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::disks::files;
+use crate::disks::{Inputs, LONG, QUICK, earlier, files, is_resumed};
 use crate::support::{failure, new_path, rooflut, success};
 
 /// A grid that takes some time.
@@ -85,6 +85,47 @@ fn sweeps_killed_at_a_hundred_moments_go_on_to_the_same_bytes() {
         let resumed = killed_and_resumed(grid, name, 50);
         assert!(resumed > 10, "{name}: {resumed} of 50 went on behind rows");
     }
+}
+
+/// Makes what was there before a command: nothing, or an earlier output.
+fn set(out: &Path, earlier: Option<&Vec<u8>>) {
+    let removed = if out.is_dir() { fs::remove_dir_all(out) } else { fs::remove_file(out) };
+    match earlier {
+        Some(earlier) => fs::write(out, earlier).expect("a file"),
+        None => assert!(removed.is_ok() || !out.exists()),
+    }
+}
+
+#[test]
+#[ignore = "slow: 17 commands are killed at three moments each"]
+fn a_killed_command_leaves_what_was_there_and_is_begun_again_to_the_same_bytes() {
+    const MOMENTS: [f64; 3] = [0.3, 0.6, 0.9];
+    let inputs = Inputs::new();
+    let mut killed = 0;
+    // A report of a sweep names the file of its rows, which is a new one each time.
+    let begun_again = |line: &str| !is_resumed(line) && !line.contains("IN/NEW");
+    for (name, line) in QUICK.iter().chain(LONG).filter(|(_, line)| begun_again(line)) {
+        let began = Instant::now();
+        let whole = inputs.whole(name, line);
+        let lasts = began.elapsed();
+        let earlier = if line.starts_with("sweep") { None } else { earlier(&whole) };
+        let folder = tempfile::tempdir().expect("a folder");
+        let out = folder.path().join(name);
+        let start = || inputs.command(line).current_dir(folder.path()).spawn().expect("it starts");
+        for moment in MOMENTS {
+            set(&out, earlier.as_ref());
+            let before = files(&out);
+            let ended = kill(start(), lasts.mul_f64(moment));
+            let found = files(&out);
+            assert!(found == whole || (!ended && found == before), "{line}: {moment}");
+            killed += u32::from(!ended);
+        }
+        set(&out, earlier.as_ref());
+        assert!(start().wait().expect("it ends").success(), "{line}");
+        assert!(files(&out) == whole, "{line}");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "{line}: a temporary file is left");
+    }
+    assert!(killed > 25, "{killed}");
 }
 
 #[test]
