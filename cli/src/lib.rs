@@ -10,6 +10,7 @@ mod command_line;
 mod compare;
 mod compared;
 mod deferred;
+mod destination;
 mod engines;
 #[doc(hidden)]
 pub mod error;

@@ -1,16 +1,14 @@
 //! A file that appears whole or not at all, or a stream.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use fs4::{FileExt, TryLockError};
 use rooflut_error::open_in_time;
 use tempfile::NamedTempFile;
 
+use crate::destination::Destination;
 use crate::error::Error;
-use crate::temporary;
 
 /// An output: a file that is written beside its destination and moved there by [`finish`](OutputFile::finish) (dropped
 /// before that, it leaves nothing behind), or a stream.
@@ -20,43 +18,24 @@ pub struct OutputFile {
     named: PathBuf,
 }
 
-/// End of the names of files that are not whole.
-pub(crate) const SUFFIX: &str = ".tmp";
-
 enum To {
-    File(NamedTempFile, PathBuf),
+    File(NamedTempFile, Destination),
     Stream(Box<dyn Write>),
 }
 
 impl OutputFile {
-    /// Opens a file beside `destination`, with its permissions if it exists.
-    pub(crate) fn beside(destination: &Path, named: &Path) -> Result<OutputFile, Error> {
-        let hidden = hidden(destination);
-        let folder = destination.parent().unwrap_or(Path::new("."));
-        let mut cause = None;
-        let make = || {
-            tempfile::Builder::new()
-                .prefix(&hidden)
-                .suffix(SUFFIX)
-                // Not the private mode of temporary files: the umask decides.
-                .make_in(folder, |path| File::create_new(path).inspect_err(|error| cause = error.raw_os_error()))
-        };
-        let file = temporary::create(make)
-            // Without the path of the temporary file.
-            .map_err(|error| cause.map_or(error, io::Error::from_raw_os_error))
-            .map_err(Error::writing(named))?;
-        if let Ok(replaced) = fs::metadata(destination) {
-            let keep = file.as_file().set_permissions(replaced.permissions());
-            keep.map_err(Error::writing(named))?;
-        }
-        Ok(OutputFile::new(To::File(file, destination.to_owned()), named))
+    /// Opens a file beside its destination, with the permissions of what is there.
+    pub(crate) fn beside(destination: Destination) -> Result<OutputFile, Error> {
+        let file = destination.file_beside()?;
+        let named = destination.named().to_owned();
+        Ok(OutputFile::new(To::File(file, destination), &named))
     }
 
-    /// Opens a file as [`beside`](OutputFile::beside), as [`lock_alone`] locks it.
-    pub(crate) fn alone(destination: &Path, named: &Path) -> Result<OutputFile, Error> {
-        let output = OutputFile::beside(destination, named)?;
-        if let To::File(file, _) = output.to.get_ref() {
-            lock_alone(file.as_file(), file.path(), destination, named)?;
+    /// Opens a file as [`beside`](OutputFile::beside), unless another process writes to its destination.
+    pub(crate) fn alone(destination: Destination) -> Result<OutputFile, Error> {
+        let output = OutputFile::beside(destination)?;
+        if let To::File(file, destination) = output.to.get_ref() {
+            destination.claim(file.as_file(), file.path())?;
         }
         Ok(output)
     }
@@ -89,11 +68,10 @@ impl OutputFile {
     /// Moves the file to its destination.
     pub fn finish(self) -> Result<(), Error> {
         let written = self.to.into_inner().map_err(io::IntoInnerError::into_error);
-        let finished = written.and_then(|to| match to {
-            To::File(file, destination) => Ok(file.persist(destination).map(drop)?),
-            To::Stream(mut stream) => quietly((), stream.flush()),
-        });
-        finished.map_err(Error::writing(&self.named))
+        match written.map_err(Error::writing(&self.named))? {
+            To::File(file, destination) => destination.take(file.path()),
+            To::Stream(mut stream) => quietly((), stream.flush()).map_err(Error::writing(&self.named)),
+        }
     }
 }
 
@@ -122,64 +100,6 @@ impl Write for To {
             To::Stream(stream) => quietly((), stream.flush()),
         }
     }
-}
-
-/// Locks a file or folder at `path`, which is written beside `destination`, unless another process writes one. Removes what a
-/// `kill -9` left of such files and folders.
-pub(crate) fn lock_alone(file: &File, path: &Path, destination: &Path, named: &Path) -> Result<(), Error> {
-    lock(file, named)?;
-    // Before it was locked, another process may have taken it for one that was left behind.
-    if !path.exists() {
-        return Err(in_use(named));
-    }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    for other in entries.filter(|other| is_beside(other, destination) && other != path) {
-        // One that is gone is written no more.
-        let Ok(file) = File::open(&other) else { continue };
-        if lock(&file, named)? {
-            // No process writes to it. It may be that of another user, and then stays.
-            let _ = if other.is_dir() { fs::remove_dir_all(&other) } else { fs::remove_file(&other) };
-        }
-    }
-    Ok(())
-}
-
-/// Returns the beginning of the name of a file that is written beside `destination`.
-pub(crate) fn hidden(destination: &Path) -> OsString {
-    let mut hidden = OsString::from(".");
-    hidden.push(destination.file_name().unwrap_or_default());
-    hidden.push(".rooflut-");
-    hidden
-}
-
-/// Returns whether a file has a name of those that are written beside `destination`: random letters and digits in the middle.
-fn is_beside(path: &Path, destination: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let random =
-        name.strip_prefix(hidden(destination).as_encoded_bytes()).and_then(|rest| rest.strip_suffix(SUFFIX.as_bytes()));
-    random.is_some_and(|random| random.iter().all(u8::is_ascii_alphanumeric))
-}
-
-/// Locks a file or folder that `named` names until it is closed, or the process ends. Returns whether it is locked: not all
-/// file systems have locks.
-///
-/// # Errors
-/// Another process has locked it.
-pub(crate) fn lock(file: &File, named: &Path) -> Result<bool, Error> {
-    match FileExt::try_lock(file) {
-        Ok(()) => Ok(true),
-        Err(TryLockError::WouldBlock) => Err(in_use(named)),
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(false),
-        Err(TryLockError::Error(error)) => Err(Error::writing(named)(error)),
-    }
-}
-
-fn in_use(named: &Path) -> Error {
-    Error::new(format!(
-        "{}: another process writes to it; wait until it has ended, or name another path",
-        named.display()
-    ))
 }
 
 /// Takes what is written after the reader has left, as `head` does, for `written`: the run has other outputs.

@@ -5,6 +5,7 @@ use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::destination::Destination;
 use crate::error::Error;
 use crate::output_file::OutputFile;
 
@@ -70,23 +71,29 @@ impl Outputs {
                  pipe the output into a compressor"
             )));
         }
-        let destination = destination(path).map_err(refuse)?;
-        if self.opened.contains(&destination) {
+        let mut destination = Destination::of(path)?;
+        let at = destination.path().to_owned();
+        if self.opened.contains(&at) {
             return Err(refuse("is named for two outputs; name another file for one of them"));
         }
-        let output = match fs::metadata(&destination) {
+        let output = match fs::metadata(&at) {
             _ if is_stdout(path) => OutputFile::stdout(path),
             Ok(other) if is_stream(&other) => OutputFile::stream(path)?,
             Ok(other) if !other.is_file() => {
                 return Err(refuse("is not a regular file; name another file"));
             }
             Ok(replaced) => {
-                self.check_replaced(&destination, &replaced, first_line).map_err(|why| refuse(&why))?;
-                OutputFile::alone(&destination, path)?
+                self.check_replaced(&at, &replaced, first_line).map_err(|why| refuse(&why))?;
+                OutputFile::alone(destination)?
             }
-            Err(_) => OutputFile::alone(&destination, path)?,
+            Err(_) => {
+                if self.existing == Existing::Replace {
+                    destination = Destination::replacing(at.clone(), path);
+                }
+                OutputFile::alone(destination)?
+            }
         };
-        self.opened.push(destination);
+        self.opened.push(at);
         Ok(output)
     }
 
@@ -112,32 +119,8 @@ impl Outputs {
     }
 }
 
-/// Returns the absolute path that an output is written to, or why there is none.
-fn destination(path: &Path) -> Result<PathBuf, &'static str> {
-    if is_stdout(path) {
-        return Ok(PathBuf::from("-"));
-    }
-    // The target of a link to a pipe may have no path.
-    if fs::metadata(path).is_ok_and(|metadata| is_stream(&metadata)) {
-        return Ok(path.to_owned());
-    }
-    // A link is followed, so that it stays one.
-    if let Ok(existing) = fs::canonicalize(path) {
-        return Ok(existing);
-    }
-    if path.is_symlink() {
-        return Err("is a link to nothing; remove it, or name another file");
-    }
-    let name = path.file_name().ok_or("is no file name; name another file")?;
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    Ok(fs::canonicalize(folder).map_or_else(|_| path.to_owned(), |folder| folder.join(name)))
-}
-
 /// Returns whether what is written there replaces nothing.
-fn is_stream(metadata: &Metadata) -> bool {
+pub(crate) fn is_stream(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;

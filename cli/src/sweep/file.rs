@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use rooflut_scenario::Kind;
 use rooflut_sweep::{Earlier, Sweep, earlier};
-use same_file::Handle;
 
 use crate::args::SweepArgs;
+use crate::destination::{Destination, check_kept};
 use crate::error::Error;
-use crate::output_file::lock;
 use crate::outputs::is_stdout;
+
+use super::out::CONTINUE;
 
 /// The file of a sweep, or standard output. Each row is one write, so that all but the last are whole.
 pub(super) struct SweepFile<'o> {
@@ -77,20 +77,10 @@ impl<'o> SweepFile<'o> {
     }
 
     /// Checks that the rows are at the path of the file.
-    pub(super) fn finish(&self) -> Result<(), Error> {
-        let To::File(file) = &self.to else {
-            return Ok(());
-        };
-        let written = file.try_clone().and_then(Handle::from_file).map_err(|error| self.writing(error))?;
-        match Handle::from_path(&self.path) {
-            Ok(found) if found == written => Ok(()),
-            _ => Err(Error::of(
-                Kind::Io,
-                format!(
-                    "{}: the file was removed or replaced while rows were written to it; run the sweep again",
-                    self.path.display()
-                ),
-            )),
+    pub(super) fn check(&self) -> Result<(), Error> {
+        match &self.to {
+            To::File(file) => check_kept(file, &self.path),
+            To::Stdout(_) => Ok(()),
         }
     }
 
@@ -106,15 +96,11 @@ fn create(path: &Path) -> Result<File, Error> {
         let found = path.display().to_string();
         return Err(Error::new(format!("--out: expected a file, found {found:?}; name one")));
     }
-    File::create_new(path)
-        .map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => Error::new(format!(
-                "{} already exists; continue it with --resume, or name another path",
-                path.display()
-            )),
-            _ => Error::writing(path)(error),
-        })
-        .and_then(|file| lock(&file, path).map(|_| file))
+    let destination = Destination::free(path, CONTINUE)?;
+    let file = destination.file_beside()?;
+    destination.claim(file.as_file(), file.path())?;
+    destination.take(file.path())?;
+    Ok(file.into_file())
 }
 
 /// Opens a file behind the rows of an earlier sweep.
@@ -126,7 +112,8 @@ fn go_on(path: &Path, args: &SweepArgs, sweep: &Sweep<'_>, found: &mut Earlier) 
     }
     let opened = File::options().read(true).write(true).open(path);
     let mut file = opened.map_err(Error::writing(path))?;
-    lock(&file, path)?;
+    let destination = Destination::of(path)?;
+    destination.claim(&file, destination.path())?;
     let named = path.display().to_string();
     *found = earlier(BufReader::new(&file), &named, sweep, args.shard)?;
     // The rest is part of a row.

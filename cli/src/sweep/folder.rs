@@ -1,18 +1,20 @@
 //! The folder of a sweep in Parquet, which keeps its rows whatever happens.
 
 use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rooflut_error::{open, reading};
 use rooflut_sweep::{Part, Row, Sweep, earlier_parts};
-use tempfile::TempDir;
+use tempfile::NamedTempFile;
 
 use crate::args::SweepArgs;
+use crate::destination::{Destination, check_kept};
 use crate::error::Error;
-use crate::output_file::{OutputFile, SUFFIX, hidden, lock, lock_alone};
-use crate::temporary;
+use crate::output_file::OutputFile;
+
+use super::out::CONTINUE;
 
 /// Most time for which rows are in memory alone, where a signal loses them.
 const UNWRITTEN: Duration = Duration::from_secs(1);
@@ -20,8 +22,8 @@ const UNWRITTEN: Duration = Duration::from_secs(1);
 /// The folder of a sweep, all of whose files are whole at any time.
 pub(super) struct SweepFolder {
     path: PathBuf,
-    /// Keeps other sweeps out.
-    _lock: Option<File>,
+    /// Keeps other processes out.
+    lock: Option<File>,
     /// The part that is filled, and its number.
     part: Part,
     number: usize,
@@ -33,20 +35,19 @@ pub(super) struct SweepFolder {
 impl SweepFolder {
     /// Creates the folder, or goes on behind the rows of the same sweep.
     pub(super) fn open(path: &Path, args: &SweepArgs, sweep: &Sweep<'_>) -> Result<SweepFolder, Error> {
-        if !(args.resume && path.exists()) {
-            create(path)?;
-        }
-        let folder = opened(path)?;
-        if let Some(folder) = &folder {
-            lock(folder, path)?;
-        }
+        let lock = if args.resume && path.exists() {
+            let destination = Destination::of(path)?;
+            claimed(&destination, destination.path())?
+        } else {
+            Whole::create(path, CONTINUE)?.finish()?
+        };
         remove_temporary(path)?;
         let parts = files(path)?.len() as u64;
         let read = |number| read(&path.join(name(number as usize)));
         let earlier = earlier_parts(parts, read, args.threads(), sweep, args.shard)?;
         Ok(SweepFolder {
             path: path.to_owned(),
-            _lock: folder,
+            lock,
             part: earlier.last,
             number: earlier.full,
             written: Instant::now(),
@@ -85,7 +86,14 @@ impl SweepFolder {
         }
     }
 
+    /// Checks that the folder has its path.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.lock.as_ref().map_or(Ok(()), |folder| check_kept(folder, &self.path))
+    }
+
     fn write(&mut self) -> Result<(), Error> {
+        // Another sweep may have made its own folder.
+        self.check()?;
         self.written = Instant::now();
         write(&self.part, &self.path, &self.path, self.number)?;
         self.unsaved = 0;
@@ -95,57 +103,56 @@ impl SweepFolder {
 
 /// A folder that appears whole or not at all.
 pub(super) struct Whole {
-    folder: TempDir,
-    /// Keeps other sweeps out.
-    _lock: Option<File>,
+    folder: NamedTempFile<TemporaryFolder>,
+    /// Keeps other processes out.
+    lock: Option<File>,
+    destination: Destination,
 }
 
 impl Whole {
-    /// Creates a temporary folder beside `path`, which must not exist.
-    pub(super) fn create(path: &Path) -> Result<Whole, Error> {
-        if path.exists() {
-            return Err(Error::new(format!("{} already exists; name another path", path.display())));
-        }
-        let parent = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let hidden = hidden(path);
-        let make = || tempfile::Builder::new().prefix(&hidden).suffix(SUFFIX).tempdir_in(parent);
-        let folder = temporary::create(make).map_err(Error::writing(path))?;
-        let lock = opened(folder.path())?;
-        if let Some(lock) = &lock {
-            lock_alone(lock, folder.path(), path, path)?;
-        }
-        let whole = Whole { folder, _lock: lock };
-        fs::create_dir(whole.path()).map_err(Error::writing(path))?;
-        Ok(whole)
+    /// Creates a temporary folder beside `path`, which must not exist; `advice` is for one that does.
+    pub(super) fn create(path: &Path, advice: &str) -> Result<Whole, Error> {
+        let destination = Destination::free(path, advice)?;
+        let folder = destination.beside(TemporaryFolder::create)?;
+        let lock = claimed(&destination, folder.path())?;
+        Ok(Whole { folder, lock, destination })
     }
 
     /// The folder as long as it is temporary.
-    pub(super) fn path(&self) -> PathBuf {
-        self.folder.path().join("whole")
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
     }
 
-    /// Moves the folder to `path`.
-    pub(super) fn finish(self, path: &Path) -> Result<(), Error> {
-        fs::rename(self.path(), path).map_err(Error::writing(path))
+    /// Moves the folder to its path, and returns its lock.
+    pub(super) fn finish(self) -> Result<Option<File>, Error> {
+        self.destination.take(self.path())?;
+        Ok(self.lock)
     }
 }
 
-/// Creates a folder that does not exist.
-fn create(path: &Path) -> Result<(), Error> {
-    fs::create_dir(path).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => {
-            Error::new(format!("{} already exists; continue it with --resume, or name another path", path.display()))
-        }
-        _ => Error::writing(path)(error),
-    })
+/// A folder that is removed, unless it was moved.
+struct TemporaryFolder(PathBuf);
+
+impl TemporaryFolder {
+    fn create(path: &Path) -> io::Result<TemporaryFolder> {
+        fs::create_dir(path).map(|()| TemporaryFolder(path.to_owned()))
+    }
 }
 
-/// Opens a folder for its lock; only Unix has locks of folders.
-fn opened(path: &Path) -> Result<Option<File>, Error> {
-    if cfg!(unix) { open(path).map(Some).map_err(Error::reading(path)) } else { Ok(None) }
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Opens a folder and claims its destination; only Unix has locks of folders.
+fn claimed(destination: &Destination, at: &Path) -> Result<Option<File>, Error> {
+    if !cfg!(unix) {
+        return Ok(None);
+    }
+    let folder = open(at).map_err(Error::reading(destination.named()))?;
+    destination.claim(&folder, at)?;
+    Ok(Some(folder))
 }
 
 /// Removes the temporary files that a `kill -9` left behind.
@@ -172,7 +179,7 @@ pub(super) fn write(part: &Part, folder: &Path, named: &Path, number: usize) -> 
     let named = named.join(name(number));
     let mut bytes = Vec::new();
     part.write(&mut bytes)?;
-    let mut file = OutputFile::beside(&folder.join(name(number)), &named)?;
+    let mut file = OutputFile::beside(Destination::replacing(folder.join(name(number)), &named))?;
     std::io::Write::write_all(&mut file, &bytes).map_err(Error::writing(&named))?;
     file.finish()
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rooflut_sweep::merge;
 
 use crate::args::SweepArgs;
+use crate::destination::Destination;
 use crate::error::Error;
 use crate::output::{count, plural};
 use crate::output_file::OutputFile;
@@ -47,10 +48,7 @@ pub(super) fn run(
     let opened = opened.collect::<Result<Vec<_>, Error>>()?;
     let mut file = match out {
         out if is_stdout(out) => OutputFile::stdout(out),
-        out if out.exists() => {
-            return Err(Error::new(format!("{} already exists; name another path", out.display())));
-        }
-        out => OutputFile::alone(out, out)?,
+        out => OutputFile::alone(Destination::free(out, "name another path")?)?,
     };
     let count = merge(opened, |line| file.write_all(line).map_err(Error::writing(out)))?;
     let drawn = match file.written()? {
@@ -91,22 +89,22 @@ fn folders(
     out: &Path,
     pictures: impl FnOnce((Rows<'_>, u64)) -> Result<String, Error>,
 ) -> Result<String, Error> {
-    use super::folder;
+    use super::folder::{self, Whole};
 
     let files = shards.iter().map(|path| folder::files(path)).collect::<Result<Vec<_>, Error>>()?;
     let opened = shards.iter().zip(&files).map(|(path, files)| {
         let parts = files.iter().map(|file| folder::read(file));
         (path.display().to_string(), parts)
     });
-    let whole = folder::Whole::create(out)?;
+    let whole = Whole::create(out, "name another path")?;
     let mut number = 0;
     let count = rooflut_sweep::merge_parts(opened, |part| {
-        let written = folder::write(part, &whole.path(), out, number);
+        let written = folder::write(part, whole.path(), out, number);
         number += 1;
         written
     })?;
-    let drawn = pictures((Rows { name: out, at: &whole.path() }, count))?;
-    whole.finish(out)?;
+    let drawn = pictures((Rows { name: out, at: whole.path() }, count))?;
+    whole.finish()?;
     Ok(summary(out, count, &plural(shards.len() as u64, "folder")) + &drawn)
 }
 

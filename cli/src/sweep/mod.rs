@@ -104,11 +104,12 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
     // A disk that is full leaves whole rows.
     let written = written.map_err(|ended| match ended {
         Ended::Failed(error) if file.is_some() && error.kind() == Kind::Io => {
-            Ended::Failed(Error::of(Kind::Io, format!("{error}; {}", kept())))
+            let kept = || Error::of(Kind::Io, format!("{error}; {}", kept()));
+            Ended::Failed(out.check().err().unwrap_or_else(kept))
         }
         ended => ended,
     });
-    match written.and_then(|()| out.finish()) {
+    match written.and_then(|()| Ok(out.finish()?)) {
         Ok(()) | Err(Ended::ReaderLeft) => (),
         Err(Ended::Failed(error)) => return Err(error),
     }

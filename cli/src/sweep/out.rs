@@ -12,6 +12,9 @@ use super::file::SweepFile;
 #[cfg(feature = "parquet")]
 use super::folder::SweepFolder;
 
+/// Advice for an output that exists.
+pub(super) const CONTINUE: &str = "continue it with --resume, or name another path";
+
 /// Why a sweep ended early.
 pub(super) enum Ended {
     /// The reader of standard output has seen enough, as `head` has.
@@ -97,11 +100,20 @@ impl<'o> SweepOut<'o> {
     }
 
     /// Writes what is left.
-    pub(super) fn finish(&mut self) -> Result<(), Ended> {
+    pub(super) fn finish(&mut self) -> Result<(), Error> {
+        #[cfg(feature = "parquet")]
+        if let SweepOut::Parquet(folder) = self {
+            folder.finish()?;
+        }
+        self.check()
+    }
+
+    /// Checks that the rows are at the path of the output.
+    pub(super) fn check(&self) -> Result<(), Error> {
         match self {
-            SweepOut::Csv(file) => Ok(file.finish()?),
+            SweepOut::Csv(file) => file.check(),
             #[cfg(feature = "parquet")]
-            SweepOut::Parquet(folder) => Ok(folder.finish()?),
+            SweepOut::Parquet(folder) => folder.check(),
         }
     }
 }

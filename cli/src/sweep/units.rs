@@ -14,7 +14,7 @@ use crate::outputs::is_stdout;
 use crate::parser::Invocation;
 
 use super::grid::FileKeys;
-use super::out::{Ended, SweepOut};
+use super::out::SweepOut;
 use super::{Rows, found, grid, plots, shared_files};
 
 /// A sweep whose rows are simulated in units: ranges of indices. A unit depends on nothing but the arguments and its
@@ -153,10 +153,7 @@ impl UnitsOut {
     /// # Errors
     /// An output that cannot be written.
     pub fn finish(&mut self) -> Result<(), Error> {
-        match self.out.finish() {
-            Ok(()) | Err(Ended::ReaderLeft) => Ok(()),
-            Err(Ended::Failed(error)) => Err(error),
-        }
+        self.out.finish()
     }
 }
 

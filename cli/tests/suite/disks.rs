@@ -14,7 +14,7 @@ use crate::support::disk::Disk;
 use crate::support::{rooflut, success, workspace};
 
 /// Outputs, and the commands that write them, with the files of [`Inputs`] as `IN/`.
-const QUICK: &[(&str, &str)] = &[
+pub(crate) const QUICK: &[(&str, &str)] = &[
     ("out.html", "step --decode 8x1000 --html out.html"),
     ("out.html", "compare IN/run.json IN/other.json --html out.html"),
     ("out.html", "report out.html IN/run.json"),
@@ -24,7 +24,7 @@ const QUICK: &[(&str, &str)] = &[
     ("out.xml", "watch IN/mine.toml IN/users-16.json --gpu h100 --junit out.xml --force"),
 ];
 /// Outputs of commands that take a while after they have opened them.
-const LONG: &[(&str, &str)] = &[
+pub(crate) const LONG: &[(&str, &str)] = &[
     ("out.csv", "run --requests 60000 --requests-out out.csv"),
     ("out.csv", "run --requests 20000 --steps-out out.csv"),
     ("out.csv", "run --requests 60000 --windows auto --windows-out out.csv"),
@@ -41,10 +41,10 @@ const LONG: &[(&str, &str)] = &[
 ];
 
 /// The files that commands read.
-struct Inputs(TempDir);
+pub(crate) struct Inputs(TempDir);
 
 impl Inputs {
-    fn new() -> Inputs {
+    pub(crate) fn new() -> Inputs {
         let inputs = Inputs(tempfile::tempdir().expect("a folder"));
         for users in ["users-4.json", "users-16.json"] {
             let measured = workspace().join("examples/measured").join(users);
@@ -67,14 +67,14 @@ impl Inputs {
         line.replace("IN/", &format!("{}/", self.0.path().display())).replace("NEW", &number.to_string())
     }
 
-    fn command(&self, line: &str) -> Command {
+    pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = rooflut(&self.fill(line));
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         command
     }
 
     /// Returns what a command writes where nothing is wrong.
-    fn whole(&self, name: &str, line: &str) -> Files {
+    pub(crate) fn whole(&self, name: &str, line: &str) -> Files {
         let folder = tempfile::tempdir().expect("a folder");
         let status = self.command(line).current_dir(folder.path()).status().expect("it starts");
         assert!(status.success(), "{line}");
@@ -83,9 +83,9 @@ impl Inputs {
 }
 
 /// The files of an output by name; those of a folder are many, those of none are none.
-type Files = BTreeMap<String, Vec<u8>>;
+pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
-fn files(path: &Path) -> Files {
+pub(crate) fn files(path: &Path) -> Files {
     let named = |path: &Path| {
         let name = path.file_name().expect("a name").display().to_string();
         (name, fs::read(path).expect("a file"))
@@ -98,7 +98,7 @@ fn files(path: &Path) -> Files {
 }
 
 /// Returns the first line of an output, by which it is known as one of its kind, and another one behind it.
-fn earlier(whole: &Files) -> Option<Vec<u8>> {
+pub(crate) fn earlier(whole: &Files) -> Option<Vec<u8>> {
     let bytes = whole.values().next().expect("an output");
     let first = bytes.split_inclusive(|byte| *byte == b'\n').next().expect("a line");
     Some([first, b"an earlier output\n"].concat())
@@ -114,7 +114,7 @@ fn check(line: &str, name: &str, output: &Output, reason: &str) {
 }
 
 /// Whether a sweep writes this output row by row, so that `--resume` goes on.
-fn is_resumed(line: &str) -> bool {
+pub(crate) fn is_resumed(line: &str) -> bool {
     line.starts_with("sweep") && !line.contains("--merge") && !line.contains("--html")
 }
 
@@ -154,14 +154,18 @@ fn a_full_disk_is_named_and_nothing_on_it_is_half_written() {
     }
 }
 
-/// Starts a command in its folder, and stops it once it has opened its output.
-fn stopped(mut command: Command, folder: &Path, earlier: usize) -> Child {
+/// Starts a command, and stops it once it has opened its output.
+fn stopped(mut command: Command, is_open: impl Fn() -> bool) -> Child {
     let child = command.spawn().expect("it starts");
-    while fs::read_dir(folder).expect("a folder").count() == earlier {
+    while !is_open() {
         thread::yield_now();
     }
     signal("STOP", &child);
     child
+}
+
+fn entries(folder: &Path) -> usize {
+    fs::read_dir(folder).expect("a folder").count()
 }
 
 fn signal(name: &str, child: &Child) {
@@ -184,17 +188,12 @@ fn a_folder_that_is_lost_is_named() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = inputs.command(line);
         command.current_dir(folder.path());
-        let child = stopped(command, folder.path(), 0);
+        let out = folder.path().join(name);
+        let child = stopped(command, || out.exists() || (!is_resumed(line) && entries(folder.path()) > 0));
         fs::remove_dir_all(folder.path()).expect("removed");
         let output = go_on(line, child);
-        // Rows go on to a file that has no name any more.
-        let is_open = line.starts_with("sweep") && *name == "out.csv";
-        check(
-            line,
-            name,
-            &output,
-            if is_open { "the file was removed or replaced" } else { "No such file or directory" },
-        );
+        let reason = if is_resumed(line) { "it was removed or replaced" } else { "No such file or directory" };
+        check(line, name, &output, reason);
     }
 }
 
@@ -212,7 +211,7 @@ fn a_disk_that_fails_and_is_read_only_is_named() {
         }
         let mut command = disk.inside(&inputs.command(line));
         command.stdout(Stdio::null()).stderr(Stdio::piped());
-        let child = stopped(command, &disk.path("."), earlier.iter().len());
+        let child = stopped(command, || entries(&disk.path(".")) > earlier.iter().len());
         fs::write(format!("/sys/fs/ext4/{}/trigger_fs_error", disk.printed), "1").expect("it fails");
         let output = go_on(line, child);
         check(line, name, &output, READ_ONLY);

@@ -2,6 +2,8 @@
 
 mod calibrate;
 mod compare;
+#[cfg(feature = "parquet")]
+mod destinations;
 mod disaggregation;
 #[cfg(feature = "parquet")]
 mod disks;
