@@ -25,8 +25,8 @@ pub(crate) fn hash(grid: &Grid) -> Result<String, Error> {
 fn paths(grid: &Grid) -> Result<Vec<PathBuf>, Error> {
     let mut named = grid.base().inputs();
     for (number, axis) in grid.axes().iter().enumerate().filter(|(_, axis)| PATH_KEYS.contains(&axis.key())) {
-        for place in 0..axis.values().len() {
-            let scenario = grid.scenario(grid.first(number, place))?;
+        for index in grid.first_named(number) {
+            let scenario = grid.scenario(index)?;
             named.extend(scenario.inputs().into_iter().filter(|(key, _)| *key == axis.key()));
         }
     }

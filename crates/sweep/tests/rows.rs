@@ -6,6 +6,7 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rooflut::model;
 use rooflut::table::sets;
@@ -402,6 +403,26 @@ fn an_error_that_all_points_share_and_unknown_names_end_a_sweep_before_it_starts
     assert!(message.contains("unknown engine \"fastest\""), "{message}");
     let message = refused(&[("trace", "absent.csv"), ("tp", "1,2")]);
     assert!(message.contains("cannot read absent.csv"), "{message}");
+}
+
+#[test]
+fn a_sweep_finds_names_once_and_no_lengths_before_its_rows() {
+    let found = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&found);
+    let find = move |scenario: &Scenario| {
+        count.fetch_add(1, Ordering::Relaxed);
+        named(scenario)
+    };
+    let points = (1..500).map(|length| Ok([json!(length), json!(length), json!(if length < 250 { 1 } else { 2 })]));
+    let grid = Grid::of_points(&Scenario::default(), &["prompt", "output", "tp"], points, 500).expect("a grid");
+    let sources = Sources { find: Arc::new(find), open: Arc::new(open) };
+    let sweep = Sweep::try_new(grid, sources.clone(), "test").expect("a sweep");
+    assert_eq!((sweep.grid().len(), found.swap(0, Ordering::Relaxed)), (499, 1));
+    // A file among them is read.
+    let lengths = ["9", "file:absent.txt"].map(|length| Ok([json!(length)]));
+    let grid = Grid::of_points(&Scenario::default(), &["prompt"], lengths, 500).expect("a grid");
+    let error = Sweep::try_new(grid, sources, "test").err().expect("no file").to_string();
+    assert!(error.contains("absent.txt"), "{error}");
 }
 
 #[cfg(feature = "parquet")]
