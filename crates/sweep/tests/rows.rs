@@ -197,6 +197,37 @@ fn threads_shards_and_earlier_rows_change_no_byte() {
 }
 
 #[test]
+fn shards_of_several_counts_join_in_any_order() {
+    let sweep = sweep(&[("tp", "1,2"), ("rate", "1..9:2")]).expect("a sweep");
+    let whole = csv(&sweep, Shard::WHOLE, 0, 1);
+    let join = |shards: &[String]| {
+        let mut merged = Vec::new();
+        let named = shards.iter().map(|of| (of.clone(), csv(&sweep, of.parse().expect("a shard"), 0, 1)));
+        let named: Vec<_> = named.collect();
+        let named = named.iter().map(|(of, csv)| (of.clone(), csv.as_slice()));
+        let count = merge(named, |line| {
+            merged.extend_from_slice(line);
+            Ok::<_, Error>(())
+        });
+        count.map(|count| (count, merged))
+    };
+    // Half of the last have no row.
+    for mut shards in
+        [vec!["4/4".to_owned(), "1/2".into(), "2/4".into()], (1..=20).map(|of| format!("{of}/20")).collect()]
+    {
+        for _ in 0..2 {
+            shards.reverse();
+            assert_eq!(join(&shards).expect("all rows"), (10, whole.clone()), "{shards:?}");
+        }
+        let twice = [shards.as_slice(), &shards[..1]].concat();
+        let error = join(&twice).expect_err("a shard twice").to_string();
+        assert!(error.starts_with(&format!("{}:2: expected each deployment once", shards[0])), "{error}");
+        shards.remove(0);
+        assert!(join(&shards).expect_err("one less").to_string().contains("missing"));
+    }
+}
+
+#[test]
 fn ranges_in_their_order_are_the_rows_of_the_whole() {
     let sweep = sweep(&[("tp", "1,3,2"), ("rate", "1..9:2")]).expect("a sweep");
     let whole = csv(&sweep, Shard::WHOLE, 0, 1);
