@@ -353,6 +353,68 @@ fn a_row_with_a_wrong_cell_is_rejected_with_its_line_and_column() {
     }
 }
 
+/// Replaces the last cell of a line by the CRC-32 of those before it.
+fn summed(line: &str) -> String {
+    let (cells, _) = line.rsplit_once(',').expect("cells");
+    let shift = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+    let crc = cells.bytes().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(byte), shift));
+    format!("{cells},{:08x}\n", !crc)
+}
+
+#[test]
+fn a_row_with_a_wrong_cell_is_rejected_whatever_its_checksum() {
+    let sweep = sweep(&[("tp", "1,3"), ("rate", "1..9:2")]).expect("a sweep");
+    let whole = csv(&sweep, Shard::WHOLE, 0, 1);
+    let columns = sweep.columns();
+    let cells = columns.len();
+    let set = |name: &str, cell: &str| {
+        let place = columns.iter().position(|column| column.0 == name).expect(name);
+        let with_cell = |line: &str| {
+            let mut cells: Vec<&str> = line.split(',').collect();
+            cells[place] = cell;
+            summed(&cells.join(","))
+        };
+        changed(&whole, 3, with_cell)
+    };
+    let shorter = |line: &str| {
+        let (cells, _) = line.rsplit_once(",,").expect("no error");
+        summed(&format!("{cells},"))
+    };
+    let refused = |csv: &[u8]| {
+        let header = sweep.csv_header().len();
+        let resumed = earlier(csv, "x.csv", &sweep, Shard::WHOLE).expect_err("resumed").to_string();
+        let merged = merge([("x.csv".to_owned(), csv)], |_| Ok::<_, Error>(())).expect_err("merged").to_string();
+        let unit = sweep.check_csv(&csv[header..], 0).expect_err("a unit").to_string();
+        [resumed, merged, unit]
+    };
+    for (csv, message) in [
+        (set("ttft_mean_ms", "x"), "ttft_mean_ms: expected a number, found \"x\""),
+        (set("completed", "1.5"), "completed: expected a whole number, found \"1.5\""),
+        (changed(&whole, 3, shorter), &format!("expected {cells} cells, found {}", cells - 1)),
+        (set("class", "a,b"), &format!("expected {cells} cells, found {}", cells + 1)),
+        (
+            set("class", "=HYPERLINK(http://evil)"),
+            "class: expected text that no spreadsheet runs, found \"=HYPERLINK(http://evil)\"",
+        ),
+        (set("class", "\"=A1\""), "class: expected text that no spreadsheet runs, found \"=A1\""),
+        // Spreadsheets find a cell `=A1` in each.
+        (set("class", "a\",=A1\""), "expected quotes around cells and twice within them, found others"),
+        (set("class", "a\r=A1"), "expected a row in a line, found a carriage return"),
+    ] {
+        let found = refused(&csv);
+        for (found, start) in found.iter().zip(["x.csv:3: ", "x.csv:3: ", "row 1: "]) {
+            assert!(found.starts_with(&format!("{start}{message}")), "{found}");
+        }
+    }
+    // A header has no checksum.
+    for header in ["=A1", "\"=A1\"", "a\r=A1"] {
+        let csv = changed(&whole, 1, |line| line.replace("class", header));
+        let merged =
+            merge([("x.csv".to_owned(), csv.as_slice())], |_| Ok::<_, Error>(())).expect_err(header).to_string();
+        assert!(merged.starts_with("x.csv:1: expected the header of a sweep"), "{merged}");
+    }
+}
+
 #[test]
 fn each_change_of_a_byte_of_a_row_is_found() {
     let sweep = sweep(&[("tp", "1,3")]).expect("a sweep");
