@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::iter;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -483,6 +484,22 @@ fn a_chart_names_the_line_and_column_of_a_wrong_cell() {
         let found = plot.draw(csv.as_slice()).expect_err("a wrong cell").to_string();
         assert!(found.starts_with(message), "{found}");
     }
+}
+
+#[cfg(feature = "plot")]
+#[test]
+fn a_chart_takes_bounded_memory() {
+    let plot: rooflut_sweep::Plot = "ttft_mean:rate".parse().expect("two columns");
+    let header = "index,grid,schema_version,prompt,rate,gpus,ttft_mean_ms\n".to_owned();
+    let row = |text: &str, rate| format!("0,x,1,{text},{rate},1,5\n");
+    let draw = |rows: &mut dyn Iterator<Item = String>| {
+        plot.draw([header.clone()].into_iter().chain(rows).collect::<String>().as_bytes())
+    };
+    let one = draw(&mut [row("a", 1)].into_iter()).expect("a chart");
+    assert!(draw(&mut iter::repeat_n(row("a", 1), 5_000)).expect("equal points") == one);
+    let long = "x".repeat(1 << 20);
+    let error = draw(&mut (0..66).map(|place| row(&format!("{long}{place}"), 1))).expect_err("long lines").to_string();
+    assert!(error.starts_with("expected at most 1_000_000 points, on lines of at most 64 MiB, found more"), "{error}");
 }
 
 #[test]
