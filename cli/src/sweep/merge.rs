@@ -16,8 +16,8 @@ use crate::outputs::is_stdout;
 use super::Rows;
 use super::out::is_parquet;
 
-/// Bytes of a shard that are read at once.
-const CHUNK: usize = 1 << 16;
+/// Bytes of all shards that are read ahead, of each at least 1 KiB and at most 64 KiB.
+const AHEAD: usize = 16 << 20;
 
 /// Joins the shards, and returns what was written; `pictures` draws the rows, and returns what it has drawn. The rows appear
 /// under their name after all else, so that a join that was interrupted is seen.
@@ -43,8 +43,9 @@ pub(super) fn run(
     if parquet {
         return folders(shards, out, pictures);
     }
+    let chunk = (AHEAD / shards.len().max(1)).clamp(1 << 10, 1 << 16);
     let opened =
-        shards.iter().map(|path| Ok((path.display().to_string(), BufReader::with_capacity(CHUNK, open(path)?))));
+        shards.iter().map(|path| Ok((path.display().to_string(), BufReader::with_capacity(chunk, open(path)?))));
     let opened = opened.collect::<Result<Vec<_>, Error>>()?;
     let mut file = match out {
         out if is_stdout(out) => OutputFile::stdout(out),

@@ -88,14 +88,13 @@ impl Kept {
     fn describe(self, kind: Kind, fields: &mut Map<String, Value>) -> Result<(), Error> {
         let text = self.0.into_inner().map_err(|error| Error::new(ErrorKind::Io, error.to_string()))?;
         if kind == Kind::Sweep {
-            let front = match Front::of(text.as_slice()) {
-                Ok(front) => front.rows,
+            let front = match Front::indices(text.as_slice()) {
+                Ok(front) => front,
                 // A sweep whose rows have no such figures has no front.
                 Err(error) if error.kind() == ErrorKind::NoAnswer => Vec::new(),
                 Err(error) => return Err(error),
             };
-            let indices: Vec<u64> = front.iter().filter_map(|row| row.index.parse().ok()).collect();
-            fields.insert("pareto".to_owned(), indices.into());
+            fields.insert("pareto".to_owned(), front.into());
         }
         fields.insert("deflate".to_owned(), STANDARD.encode(compress_to_vec(&text, LEVEL)).into());
         Ok(())

@@ -40,8 +40,8 @@ impl Contents {
     pub(crate) fn of(grid: &Grid) -> Result<Contents, Error> {
         let mut inputs = grid.base().inputs();
         for (number, axis) in grid.axes().iter().enumerate().filter(|(_, axis)| PATH_KEYS.contains(&axis.key())) {
-            for place in 0..axis.values().len() {
-                let scenario = grid.scenario(grid.first(number, place))?;
+            for index in grid.first_named(number) {
+                let scenario = grid.scenario(index)?;
                 inputs.extend(scenario.inputs().into_iter().filter(|(key, _)| *key == axis.key()));
             }
         }

@@ -178,18 +178,31 @@ impl Grid {
         places
     }
 
-    /// Returns the index of the first point with this place on an axis.
-    pub(crate) fn first(&self, axis: usize, place: usize) -> u64 {
-        match &self.points {
-            Some(points) => {
-                let mut own = points.iter().skip(axis).step_by(self.axes.len());
-                own.position(|of| *of as usize == place).unwrap_or_default() as u64
-            }
-            None => {
-                let later = self.axes.iter().skip(axis + 1);
-                place as u64 * later.map(|axis| axis.values().len() as u64).product::<u64>()
-            }
-        }
+    /// Returns the index of the first point of each value of an axis that may name a model, a file or the like.
+    pub(crate) fn first_named(&self, axis: usize) -> Vec<u64> {
+        let Some(of) = self.axes.get(axis) else {
+            return Vec::new();
+        };
+        let named = self.firsts(axis).into_iter().zip(of.values()).filter(|(_, value)| may_name(of.key(), value));
+        named.map(|(first, _)| first).collect()
+    }
+
+    /// Returns the index of the first point of each value of an axis.
+    fn firsts(&self, axis: usize) -> Vec<u64> {
+        let size = |axis: &Axis| axis.values().len() as u64;
+        let Some(points) = &self.points else {
+            let step: u64 = self.axes.iter().skip(axis + 1).map(size).product();
+            return (0..self.axes.get(axis).map_or(0, size)).map(|place| place * step).collect();
+        };
+        // Values are in the order in which they appear.
+        let mut next = 0;
+        let own = (0..).zip(points.iter().skip(axis).step_by(self.axes.len()));
+        let firsts = own.filter(|(_, place)| {
+            let is_first = **place == next;
+            next += u32::from(is_first);
+            is_first
+        });
+        firsts.map(|(index, _)| index).collect()
     }
 
     /// Returns the scenario of a point. Keys may contradict each other; a run rejects such a scenario.
@@ -296,6 +309,11 @@ impl<'k> Distinct<'k> {
     }
 }
 
+/// Whether a value may name something. Lengths name nothing but files.
+fn may_name(key: &str, value: &Value) -> bool {
+    !matches!(key, "prompt" | "output" | "turns") || value.as_str().is_some_and(|text| text.starts_with("file:"))
+}
+
 fn set(sections: &mut Map<String, Value>, axis: &Axis, value: Option<&Value>) {
     let section = sections.get_mut(axis.section());
     let keys = section.and_then(Value::as_object_mut);
@@ -329,7 +347,7 @@ mod tests {
                     assert_eq!(found, (Some(gpu), Some(tp), Some(rate)));
                     for (axis, place) in grid.places(index).into_iter().enumerate() {
                         let first = (0..).find(|other| grid.places(*other)[axis] == place);
-                        assert_eq!(Some(grid.first(axis, place)), first);
+                        assert_eq!(grid.firsts(axis).get(place).copied(), first);
                     }
                     index += 1;
                 }
@@ -352,7 +370,7 @@ mod tests {
             let found = (scenario.target.gpu.as_deref(), scenario.target.tp, scenario.workload.rate);
             assert_eq!(found, (Some(gpu), Some(tp.parse().unwrap()), Some(rate)));
         }
-        assert_eq!((grid.first(0, 1), grid.first(1, 1)), (1, 1));
+        assert_eq!([grid.firsts(0), grid.firsts(1)], [[0, 1], [0, 1]]);
         let mut other = given.clone();
         other.swap(0, 1);
         assert_ne!(grid.fingerprint("a").unwrap(), points(&other).unwrap().fingerprint("a").unwrap());

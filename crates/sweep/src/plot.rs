@@ -1,10 +1,11 @@
 //! Charts of one column over another.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::io::Read;
 use std::str::FromStr;
 
+use csv::StringRecord;
 use plotters::data::float::FloatPrettyPrinter;
 use plotters::prelude::{
     BLACK, ChartBuilder, Circle, Color, IntoDrawingArea, Palette, Palette99, PathElement, Polygon, RGBColor,
@@ -12,7 +13,7 @@ use plotters::prelude::{
 };
 
 use rooflut_error::{hint, nearest};
-use rooflut_scenario::{Error, Kind};
+use rooflut_scenario::{Error, Kind, grouped};
 
 use crate::cells::CheckedRows;
 use crate::column::{FIRST, FIXED};
@@ -25,6 +26,10 @@ const FONT: (&str, i32) = ("sans-serif", 15);
 const TICKS: FloatPrettyPrinter = FloatPrettyPrinter { allow_scientific: false, min_decimal: 0, max_decimal: 5 };
 /// Maximum number of lines that the legend names.
 const NAMED: usize = 20;
+/// Maximum number of points, size of the lines in memory, MiB, and bytes of one beside the values of its keys.
+const MAX_POINTS: usize = 1_000_000;
+const MAX_MIB: usize = 64;
+const PER_LINE: usize = 512;
 
 /// The colours of Okabe and Ito (2008) without their yellow: readers with any vision tell them apart on white.
 const COLORS: [RGBColor; 7] = [
@@ -68,6 +73,43 @@ struct Point {
     band: Option<(f64, f64)>,
 }
 
+/// Lines in the order in which rows have them, with the names of those in the legend.
+#[derive(Default)]
+struct Lines {
+    lines: Vec<(String, Vec<Point>)>,
+    /// Places by the values of keys.
+    places: HashMap<String, usize>,
+    points: usize,
+    /// Bytes of lines.
+    bytes: usize,
+}
+
+impl Lines {
+    /// Adds a point to the line of its row.
+    fn add(&mut self, row: &StringRecord, columns: &Columns, point: Point) -> Result<(), Error> {
+        let values: Vec<&str> = columns.keys.iter().filter_map(|key| row.get(*key)).collect();
+        // No value has a line break.
+        let text = values.join("\n");
+        let place = *self.places.get(&text).unwrap_or(&self.lines.len());
+        self.points += 1;
+        if place == self.lines.len() {
+            self.bytes += PER_LINE + text.len();
+            self.lines.push((if place < NAMED { columns.label(&values) } else { String::new() }, Vec::new()));
+            self.places.insert(text, place);
+        }
+        if self.points > MAX_POINTS || self.bytes > MAX_MIB << 20 {
+            let points = grouped(MAX_POINTS as u64);
+            let text = format!(
+                "expected at most {points} points, on lines of at most {MAX_MIB} MiB, found more; sweep fewer values"
+            );
+            return Err(Error::new(Kind::Value, text));
+        }
+        let line = self.lines.get_mut(place);
+        line.into_iter().for_each(|(_, points)| points.push(point));
+        Ok(())
+    }
+}
+
 /// The columns of a chart.
 struct Columns {
     x: usize,
@@ -76,6 +118,15 @@ struct Columns {
     /// Keys that tell lines apart.
     keys: Vec<usize>,
     names: Vec<String>,
+}
+
+impl Columns {
+    /// Returns the name of a line with these values of the keys.
+    fn label(&self, values: &[&str]) -> String {
+        let names = self.keys.iter().filter_map(|key| self.names.get(*key));
+        let parts: Vec<String> = names.zip(values).map(|(name, value)| format!("{name} {value}")).collect();
+        parts.join(", ")
+    }
 }
 
 impl Plot {
@@ -91,30 +142,21 @@ impl Plot {
     /// Draws the rows of a sweep, as it writes them, as SVG. The same rows give the same bytes.
     ///
     /// # Errors
-    /// A column that the rows do not have, or that has no numbers; a cell that is not of the kind of its column.
+    /// A column that the rows do not have, or that has no numbers; a cell that is not of the kind of its column; more than a
+    /// million points.
     pub fn draw(&self, rows: impl Read) -> Result<String, Error> {
         let mut rows = CheckedRows::try_new(rows)?;
         let columns = self.columns(rows.names())?;
-        let mut lines: BTreeMap<usize, (String, Vec<Point>)> = BTreeMap::new();
-        let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+        let mut lines = Lines::default();
         while let Some(row) = rows.next()? {
             let number = |column: usize| row.get(column)?.parse().ok().filter(|n: &f64| n.is_finite());
             let (Some(x), Some(y)) = (number(columns.x), number(columns.y)) else {
                 continue;
             };
             let band = columns.band.and_then(|(low, high)| number(low).zip(number(high)));
-            let label: Vec<String> = columns
-                .keys
-                .iter()
-                .filter_map(|key| Some(format!("{} {}", columns.names.get(*key)?, row.get(*key)?)))
-                .collect();
-            let label = label.join(", ");
-            let next = numbers.len();
-            let line = *numbers.entry(label.clone()).or_insert(next);
-            let (_, points) = lines.entry(line).or_insert((label, Vec::new()));
-            points.push(Point { x, y, band });
+            lines.add(&row, &columns, Point { x, y, band })?;
         }
-        let lines: Vec<(String, Vec<Point>)> = lines.into_values().collect();
+        let lines = lines.lines;
         if lines.is_empty() {
             let Plot { y, x } = self;
             let text = format!(
@@ -157,6 +199,7 @@ impl Plot {
 fn picture(mut lines: Vec<(String, Vec<Point>)>, x: &str, y: &str) -> Result<String, String> {
     for (_, points) in &mut lines {
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        points.dedup();
     }
     let points = || lines.iter().flat_map(|(_, points)| points);
     let (x_min, x_max) = span(points().map(|point| point.x));

@@ -6,7 +6,6 @@ use std::path::Path;
 use rooflut_scenario::{Error, Kind};
 
 use crate::cells::{REMOVE, check_row, read_line};
-use crate::checksum;
 use crate::keys::shown;
 use crate::shard::Shard;
 use crate::sweep::Sweep;
@@ -20,8 +19,8 @@ pub struct Earlier {
     pub bytes: u64,
 }
 
-/// Returns the rows of an earlier sweep of the same grid and shard, from its CSV. `file` names the CSV in errors. The
-/// checksum of each row must be that of its cells.
+/// Returns the rows of an earlier sweep of the same grid and shard, from its CSV. `file` names the CSV in errors. Each row
+/// must have values of the kinds of its columns, no text that a spreadsheet runs, and their checksum.
 ///
 /// # Errors
 /// Rows of another grid or shard, rows that were changed, and files that no sweep of this version wrote.
@@ -59,10 +58,9 @@ impl Sweep<'_> {
     pub fn check_csv(&self, csv: &[u8], first: u64) -> Result<u64, Error> {
         let mut next = first;
         for line in csv.split_inclusive(|byte| *byte == b'\n') {
-            let torn = || "expected a whole row, found a part of one".to_owned();
-            let whole = line.strip_suffix(b"\n").ok_or_else(torn);
-            whole
-                .and_then(checksum::check)
+            let torn = "expected a whole row, found a part of one";
+            let checked = if line.ends_with(b"\n") { check_row(line, self.columns()) } else { Err(torn.to_owned()) };
+            checked
                 .and_then(|()| check(start(line)?, next, self, Shard::WHOLE))
                 .map_err(|problem| Error::new(Kind::Contents, format!("row {next}: {problem}; simulate it again")))?;
             next += 1;

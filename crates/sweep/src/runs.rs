@@ -93,9 +93,7 @@ impl<'s> Runs<'s> {
     fn check(&self) -> Result<(), Error> {
         for (number, axis) in self.grid.axes().iter().enumerate() {
             if PATH_KEYS.contains(&axis.key()) || TRACE.contains(&axis.key()) {
-                for place in 0..axis.values().len() {
-                    self.check_names(self.grid.first(number, place))?;
-                }
+                self.grid.first_named(number).into_iter().try_for_each(|index| self.check_names(index))?;
             }
         }
         let tried = 0..self.grid.len().min(TRIED);

@@ -3,9 +3,11 @@
 
 use std::fs::File;
 use std::io;
+use std::iter;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rooflut::model;
 use rooflut::table::sets;
@@ -196,6 +198,37 @@ fn threads_shards_and_earlier_rows_change_no_byte() {
 }
 
 #[test]
+fn shards_of_several_counts_join_in_any_order() {
+    let sweep = sweep(&[("tp", "1,2"), ("rate", "1..9:2")]).expect("a sweep");
+    let whole = csv(&sweep, Shard::WHOLE, 0, 1);
+    let join = |shards: &[String]| {
+        let mut merged = Vec::new();
+        let named = shards.iter().map(|of| (of.clone(), csv(&sweep, of.parse().expect("a shard"), 0, 1)));
+        let named: Vec<_> = named.collect();
+        let named = named.iter().map(|(of, csv)| (of.clone(), csv.as_slice()));
+        let count = merge(named, |line| {
+            merged.extend_from_slice(line);
+            Ok::<_, Error>(())
+        });
+        count.map(|count| (count, merged))
+    };
+    // Half of the last have no row.
+    for mut shards in
+        [vec!["4/4".to_owned(), "1/2".into(), "2/4".into()], (1..=20).map(|of| format!("{of}/20")).collect()]
+    {
+        for _ in 0..2 {
+            shards.reverse();
+            assert_eq!(join(&shards).expect("all rows"), (10, whole.clone()), "{shards:?}");
+        }
+        let twice = [shards.as_slice(), &shards[..1]].concat();
+        let error = join(&twice).expect_err("a shard twice").to_string();
+        assert!(error.starts_with(&format!("{}:2: expected each deployment once", shards[0])), "{error}");
+        shards.remove(0);
+        assert!(join(&shards).expect_err("one less").to_string().contains("missing"));
+    }
+}
+
+#[test]
 fn ranges_in_their_order_are_the_rows_of_the_whole() {
     let sweep = sweep(&[("tp", "1,3,2"), ("rate", "1..9:2")]).expect("a sweep");
     let whole = csv(&sweep, Shard::WHOLE, 0, 1);
@@ -321,6 +354,68 @@ fn a_row_with_a_wrong_cell_is_rejected_with_its_line_and_column() {
     }
 }
 
+/// Replaces the last cell of a line by the CRC-32 of those before it.
+fn summed(line: &str) -> String {
+    let (cells, _) = line.rsplit_once(',').expect("cells");
+    let shift = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+    let crc = cells.bytes().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(byte), shift));
+    format!("{cells},{:08x}\n", !crc)
+}
+
+#[test]
+fn a_row_with_a_wrong_cell_is_rejected_whatever_its_checksum() {
+    let sweep = sweep(&[("tp", "1,3"), ("rate", "1..9:2")]).expect("a sweep");
+    let whole = csv(&sweep, Shard::WHOLE, 0, 1);
+    let columns = sweep.columns();
+    let cells = columns.len();
+    let set = |name: &str, cell: &str| {
+        let place = columns.iter().position(|column| column.0 == name).expect(name);
+        let with_cell = |line: &str| {
+            let mut cells: Vec<&str> = line.split(',').collect();
+            cells[place] = cell;
+            summed(&cells.join(","))
+        };
+        changed(&whole, 3, with_cell)
+    };
+    let shorter = |line: &str| {
+        let (cells, _) = line.rsplit_once(",,").expect("no error");
+        summed(&format!("{cells},"))
+    };
+    let refused = |csv: &[u8]| {
+        let header = sweep.csv_header().len();
+        let resumed = earlier(csv, "x.csv", &sweep, Shard::WHOLE).expect_err("resumed").to_string();
+        let merged = merge([("x.csv".to_owned(), csv)], |_| Ok::<_, Error>(())).expect_err("merged").to_string();
+        let unit = sweep.check_csv(&csv[header..], 0).expect_err("a unit").to_string();
+        [resumed, merged, unit]
+    };
+    for (csv, message) in [
+        (set("ttft_mean_ms", "x"), "ttft_mean_ms: expected a number, found \"x\""),
+        (set("completed", "1.5"), "completed: expected a whole number, found \"1.5\""),
+        (changed(&whole, 3, shorter), &format!("expected {cells} cells, found {}", cells - 1)),
+        (set("class", "a,b"), &format!("expected {cells} cells, found {}", cells + 1)),
+        (
+            set("class", "=HYPERLINK(http://evil)"),
+            "class: expected text that no spreadsheet runs, found \"=HYPERLINK(http://evil)\"",
+        ),
+        (set("class", "\"=A1\""), "class: expected text that no spreadsheet runs, found \"=A1\""),
+        // Spreadsheets find a cell `=A1` in each.
+        (set("class", "a\",=A1\""), "expected quotes around cells and twice within them, found others"),
+        (set("class", "a\r=A1"), "expected a row in a line, found a carriage return"),
+    ] {
+        let found = refused(&csv);
+        for (found, start) in found.iter().zip(["x.csv:3: ", "x.csv:3: ", "row 1: "]) {
+            assert!(found.starts_with(&format!("{start}{message}")), "{found}");
+        }
+    }
+    // A header has no checksum.
+    for header in ["=A1", "\"=A1\"", "a\r=A1"] {
+        let csv = changed(&whole, 1, |line| line.replace("class", header));
+        let merged =
+            merge([("x.csv".to_owned(), csv.as_slice())], |_| Ok::<_, Error>(())).expect_err(header).to_string();
+        assert!(merged.starts_with("x.csv:1: expected the header of a sweep"), "{merged}");
+    }
+}
+
 #[test]
 fn each_change_of_a_byte_of_a_row_is_found() {
     let sweep = sweep(&[("tp", "1,3")]).expect("a sweep");
@@ -391,6 +486,22 @@ fn a_chart_names_the_line_and_column_of_a_wrong_cell() {
     }
 }
 
+#[cfg(feature = "plot")]
+#[test]
+fn a_chart_takes_bounded_memory() {
+    let plot: rooflut_sweep::Plot = "ttft_mean:rate".parse().expect("two columns");
+    let header = "index,grid,schema_version,prompt,rate,gpus,ttft_mean_ms\n".to_owned();
+    let row = |text: &str, rate| format!("0,x,1,{text},{rate},1,5\n");
+    let draw = |rows: &mut dyn Iterator<Item = String>| {
+        plot.draw([header.clone()].into_iter().chain(rows).collect::<String>().as_bytes())
+    };
+    let one = draw(&mut [row("a", 1)].into_iter()).expect("a chart");
+    assert!(draw(&mut iter::repeat_n(row("a", 1), 5_000)).expect("equal points") == one);
+    let long = "x".repeat(1 << 20);
+    let error = draw(&mut (0..66).map(|place| row(&format!("{long}{place}"), 1))).expect_err("long lines").to_string();
+    assert!(error.starts_with("expected at most 1_000_000 points, on lines of at most 64 MiB, found more"), "{error}");
+}
+
 #[test]
 fn an_error_that_all_points_share_and_unknown_names_end_a_sweep_before_it_starts() {
     let refused = |lists: &[(&str, &str)]| sweep(lists).err().expect("no sweep").to_string();
@@ -402,6 +513,26 @@ fn an_error_that_all_points_share_and_unknown_names_end_a_sweep_before_it_starts
     assert!(message.contains("unknown engine \"fastest\""), "{message}");
     let message = refused(&[("trace", "absent.csv"), ("tp", "1,2")]);
     assert!(message.contains("cannot read absent.csv"), "{message}");
+}
+
+#[test]
+fn a_sweep_finds_names_once_and_no_lengths_before_its_rows() {
+    let found = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&found);
+    let find = move |scenario: &Scenario| {
+        count.fetch_add(1, Ordering::Relaxed);
+        named(scenario)
+    };
+    let points = (1..500).map(|length| Ok([json!(length), json!(length), json!(if length < 250 { 1 } else { 2 })]));
+    let grid = Grid::of_points(&Scenario::default(), &["prompt", "output", "tp"], points, 500).expect("a grid");
+    let sources = Sources { find: Arc::new(find), open: Arc::new(open) };
+    let sweep = Sweep::try_new(grid, sources.clone(), "test").expect("a sweep");
+    assert_eq!((sweep.grid().len(), found.swap(0, Ordering::Relaxed)), (499, 1));
+    // A file among them is read.
+    let lengths = ["9", "file:absent.txt"].map(|length| Ok([json!(length)]));
+    let grid = Grid::of_points(&Scenario::default(), &["prompt"], lengths, 500).expect("a grid");
+    let error = Sweep::try_new(grid, sources, "test").err().expect("no file").to_string();
+    assert!(error.contains("absent.txt"), "{error}");
 }
 
 #[cfg(feature = "parquet")]

@@ -25,7 +25,7 @@ pub(super) fn parts(files: &[&[u8]]) {
         Ok(found) => {
             assert_eq!(found.rows, found.last.rows().len() as u64);
             let rows = found.last.rows().iter().map(|row| row.csv());
-            check_cells(&once(b"\n".to_vec()).chain(rows).flatten().collect::<Vec<u8>>());
+            check_cells(&once(b"\n".to_vec()).chain(rows).flatten().collect::<Vec<u8>>(), sweep().columns());
         }
         Err(error) => check_message(&error.to_string()),
     }

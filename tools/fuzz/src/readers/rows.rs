@@ -13,7 +13,7 @@ use super::{check_error, check_message, files};
 const AXES: [(&str, &str); 3] = [("tp", "1,2"), ("rate", "2,9"), ("output", "9,uniform:1..40")];
 
 /// Reads the first file as the rows of an earlier sweep, and all as its shards. A line `@3` is the fourth row of the
-/// sweep, `@3,5,x` that row with `x` in place of its sixth cell, and `@H` the header.
+/// sweep, `@3,5,x` that row with `x` in place of its sixth cell, `#3,5,x` that one with its checksum, and `@H` the header.
 pub(super) fn rows(bytes: &[u8]) {
     let files: Vec<Vec<u8>> = files(bytes).into_iter().map(expanded).collect();
     let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
@@ -24,6 +24,7 @@ pub(super) fn rows(bytes: &[u8]) {
                 assert_eq!(lines(kept), found.rows + u64::from(found.bytes > 0));
                 assert!(found.rows <= shard.len(sweep().grid().len()));
                 check_sums(kept);
+                check_cells(kept, sweep().columns());
             }
             Err(error) if place == 0 => check_error(files[0], &error),
             Err(_) => (),
@@ -48,13 +49,17 @@ pub(super) fn rows(bytes: &[u8]) {
             assert_eq!(lines(&merged), rows + 1);
             assert!(merged.len() <= files.iter().map(|file| file.len()).sum());
             check_sums(&merged);
+            // Other headers have other columns.
+            if merged.starts_with(&sweep().csv_header()) {
+                check_cells(&merged, &of_any_keys());
+            }
         }
         Err(error) => check_message(&error.to_string()),
     }
     for line in files[0].split_inclusive(|byte| *byte == b'\n') {
         if let Ok(row) = sweep().row_of_csv(line) {
             let csv = row.csv();
-            check_cells(&[b"\n", csv.as_slice()].concat());
+            check_cells(&[b"\n", csv.as_slice()].concat(), sweep().columns());
             assert_eq!(sweep().row_of_csv(&csv).unwrap(), row);
         }
     }
@@ -67,7 +72,9 @@ fn expanded(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn expanded_line(line: &[u8]) -> Option<Vec<u8>> {
-    let line = str::from_utf8(line).ok()?.strip_prefix('@')?;
+    let line = str::from_utf8(line).ok()?;
+    let is_summed = line.starts_with('#');
+    let line = line.strip_prefix(['@', '#'])?;
     let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
     let mut parts = line.splitn(3, ',');
     let row = match parts.next()? {
@@ -78,6 +85,10 @@ fn expanded_line(line: &[u8]) -> Option<Vec<u8>> {
     let mut cells: Vec<&str> = row.trim_end().split(',').collect();
     if let Some((cell, text)) = parts.next().zip(parts.next()) {
         *cells.get_mut(cell.parse::<usize>().ok()?)? = text;
+    }
+    let sum = checksum(&cells.split_last()?.1.join(","));
+    if is_summed {
+        *cells.last_mut()? = &sum;
     }
     Some((cells.join(",") + end).into_bytes())
 }
@@ -98,17 +109,28 @@ fn lines(bytes: &[u8]) -> u64 {
 /// Asserts that the last cell of each row is the CRC-32 of the line before it.
 fn check_sums(csv: &[u8]) {
     for line in str::from_utf8(csv).unwrap().lines().skip(1) {
-        let (cells, checksum) = line.rsplit_once(',').unwrap();
-        let shift = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
-        let crc = cells.bytes().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(byte), shift));
-        assert_eq!(checksum, format!("{:08x}", !crc), "{line}");
+        let (cells, found) = line.rsplit_once(',').unwrap();
+        assert_eq!(found, checksum(cells), "{line}");
     }
+}
+
+/// Returns the CRC-32 of a row's cells.
+fn checksum(cells: &str) -> String {
+    let shift = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+    let crc = cells.bytes().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(byte), shift));
+    format!("{:08x}", !crc)
+}
+
+/// The columns of the sweep as a merge knows them: keys may have any values.
+fn of_any_keys() -> Vec<(String, Kind)> {
+    let is_key = |name: &str| AXES.iter().any(|(key, _)| *key == name);
+    let columns = sweep().columns().iter().cloned();
+    columns.map(|(name, kind)| if is_key(&name) { (name, Kind::Text) } else { (name, kind) }).collect()
 }
 
 /// Asserts that each row has a value of the right kind in each column, and no text that a spreadsheet runs. Commas in texts
 /// are in quotes.
-pub(super) fn check_cells(csv: &[u8]) {
-    let columns = sweep().columns();
+pub(super) fn check_cells(csv: &[u8], columns: &[(String, Kind)]) {
     for line in str::from_utf8(csv).unwrap().lines().skip(1) {
         let mut is_quoted = false;
         let cells: Vec<&str> = line
@@ -119,7 +141,8 @@ pub(super) fn check_cells(csv: &[u8]) {
             .collect();
         assert_eq!(cells.len(), columns.len(), "{line}");
         for (cell, (name, kind)) in cells.iter().zip(columns).filter(|(cell, _)| !cell.is_empty()) {
-            let cell = cell.trim_matches('"');
+            let quoted = cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"'));
+            let cell = quoted.map_or((*cell).to_owned(), |cell| cell.replace("\"\"", "\""));
             let is_of_kind = match kind {
                 Kind::Integer => cell.parse::<i64>().is_ok(),
                 Kind::Number => cell.parse::<f64>().is_ok_and(f64::is_finite),
