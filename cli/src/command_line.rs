@@ -10,18 +10,14 @@ pub(crate) fn wrapped(indent: usize, label: &str, words: &[String]) -> String {
     const CONTINUED: &str = " \\";
     let width = text_width().saturating_sub(indent + CONTINUED.len());
     let mut lines: Vec<String> = Vec::new();
-    // A value stays with its flag.
-    let starts_with = |word: &str| word.starts_with("--");
-    for (index, word) in words.iter().enumerate() {
-        let value = words.get(index + 1).filter(|next| !starts_with(next)).filter(|_| starts_with(word));
-        let needed = word.chars().count() + value.map_or(0, |value| 1 + value.chars().count());
-        let is_value = index > 0 && !starts_with(word);
+    // Values stay with their flag.
+    for part in words.chunk_by(|_, next| !next.starts_with("--")).map(|part| part.join(" ")) {
         match lines.last_mut() {
-            Some(line) if is_value || line.chars().count() + 1 + needed <= width => {
+            Some(line) if line.chars().count() + 1 + part.chars().count() <= width => {
                 line.push(' ');
-                line.push_str(word);
+                line.push_str(&part);
             }
-            _ => lines.push(word.clone()),
+            _ => lines.push(part),
         }
     }
     let separator = format!("{CONTINUED}\n{}", " ".repeat(indent + 2));

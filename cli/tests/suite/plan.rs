@@ -109,14 +109,23 @@ fn the_command_of_each_answer_gives_its_figures_to_the_digit() {
 fn the_command_of_a_share_or_a_confidence_gives_its_figures() {
     let plan = json("plan --tp 1 --rate 60 --goodput ttft:150 tpot:14 --attainment 0.95 --count 1");
     let best = &plan["deployments"][0];
-    let words = text(best, "/command").trim_start_matches("rooflut ");
-    success(&format!("{words} --require --attainment 0.95"));
+    let words = text(best, "/command");
+    assert!(words.ends_with("--require=true --attainment 0.95"), "{words}");
+    success(words.trim_start_matches("rooflut "));
     assert_eq!(best["requests_per_s"], command(best)["throughput"]["requests_per_s"]);
     let plan = json("plan --tp 1 --rate 60 --goodput tpot:14 --confidence 0.8 --count 1");
     let best = &plan["deployments"][0];
     let high = number(&command(best), "/interval/tpot_ms/p99/high");
     let [lowest, highest] = ["/lowest", "/highest"].map(|end| number(&best["figures"][0], end));
     assert!(lowest <= high && high <= highest, "{lowest} {high} {highest}");
+}
+
+#[test]
+fn the_limits_of_a_command_are_one_row_of_a_sweep() {
+    let plan = json("plan --tp 1 --rate 10 --goodput ttft:200 tpot:20 --count 1 --requests 1000 --seed 3");
+    let words = text(&plan["deployments"][0], "/command").trim_start_matches("rooflut run ");
+    let rows = success(&format!("sweep {words}"));
+    assert_eq!(rows.lines().count(), 2, "{rows}");
 }
 
 #[test]

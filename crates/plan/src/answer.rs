@@ -167,10 +167,13 @@ impl Answer {
         scenario.workload.seeds = Some(seeds).filter(|seeds| *seeds > 1);
         scenario.workload.requests = tried.requests.or(scenario.workload.requests);
         scenario.output.goodput = limits.tightest();
+        if tried.verdict.meets && limits.attainment().is_some() {
+            // A share is that of required limits.
+            scenario.output.require = Some(true);
+            scenario.output.attainment = limits.attainment();
+        }
         if servers.all() == 1 {
-            // A router has no effect on one server.
             scenario.server.replicas = None;
-            scenario.server.router = None;
         }
         scenario.output.prices.clone_from(&question.scenario.output.prices);
         scenario.output.price.clone_from(&question.scenario.output.price);

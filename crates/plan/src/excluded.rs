@@ -1,4 +1,4 @@
-//! Kinds of servers that are not simulated.
+//! Kinds of servers that a plan leaves out.
 
 use std::fmt;
 
@@ -6,10 +6,11 @@ use rooflut_scenario::Error;
 use serde::{Serialize, Serializer};
 
 use crate::limit::Limit;
+use crate::refuted::{Misses, Refuted};
 use crate::space::Choice;
 use crate::variant::{Variant, Work};
 
-/// A kind of server that was not simulated.
+/// A kind of server that a plan leaves out.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -22,7 +23,7 @@ pub struct Excluded {
     pub reason: Reason,
 }
 
-/// Why a kind of server was not simulated.
+/// Why a plan leaves a kind of server out.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Reason {
@@ -35,6 +36,8 @@ pub enum Reason {
         /// The least that the limited figure can be, milliseconds.
         least_ms: f64,
     },
+    /// Its deployments meet the limits in the runs of the search, and miss them in those of their commands.
+    Refuted(Misses),
     /// The load takes more GPUs than are allowed.
     TooManyGpus {
         /// The fewest GPUs that may keep up with the load, by step times alone.
@@ -47,6 +50,12 @@ pub enum Reason {
 impl Excluded {
     pub(crate) fn unable(choice: Choice, error: Error) -> Excluded {
         Excluded { choice, reason: Reason::Unable(error) }
+    }
+
+    /// Returns why a kind of server was left out after some of its deployments were simulated, if it was.
+    pub(crate) fn refuted(refuted: &Refuted<'_>) -> Option<Excluded> {
+        let misses = refuted.left_out()?;
+        Some(Excluded { choice: refuted.servers.variant.choice.clone(), reason: Reason::Refuted(misses) })
     }
 
     /// Returns why bounds rule a kind of server out, if they do.
@@ -67,6 +76,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::Unable(error) => error.fmt(f),
+            Reason::Refuted(misses) => misses.fmt(f),
             Reason::Slow { limit, least_ms } => {
                 write!(f, "cannot meet {limit}: an idle server takes at least {least_ms:.0} ms")
             }

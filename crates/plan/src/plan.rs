@@ -77,7 +77,8 @@ impl Question<'_> {
     /// deployment breaks this assumption.
     ///
     /// The figures of the answers are those of their commands: runs of all servers, as long with each seed as the
-    /// longest run of the search. If such runs miss a limit, more servers are tried.
+    /// longest run of the search. If such runs miss a limit, more servers are tried, up to three times; the kind of
+    /// servers is then excluded, as are servers that reject a request as too long.
     ///
     /// Separate prefill and decode servers may be of different kinds: of other GPUs or parallelism, with the same formats
     /// and limits of a step. The fewest prefill servers of a kind are those with which the prompts alone meet a limit on
@@ -98,6 +99,7 @@ impl Question<'_> {
             answers: Vec::new(),
             nearest: None,
             recovery: Recovery::default(),
+            refuted: Vec::new(),
         };
         let variants = &candidates.variants;
         search.run(variants)?;
@@ -134,6 +136,7 @@ impl Question<'_> {
         notes.extend(mismatches.collect::<BTreeSet<String>>());
         let unused = variants.iter().filter(|variant| !is_used(variant));
         let beyond = unused.filter_map(|variant| Excluded::by_bounds(variant, max_gpus));
+        let refuted = search.refuted.iter().filter_map(Excluded::refuted);
         Ok(Plan {
             model: self.model.name.clone(),
             gpus: deployments.first().map(|best| best.gpus),
@@ -150,7 +153,7 @@ impl Question<'_> {
             is_steady: is_clear && !trials.is_empty() && trials.iter().all(|trial| !trial.is_transient),
             limited_by,
             simulations: search.simulations,
-            excluded: unable.chain(beyond).collect(),
+            excluded: unable.chain(beyond).chain(refuted).collect(),
             notes,
         })
     }
@@ -187,6 +190,7 @@ impl Question<'_> {
                 answers: Vec::new(),
                 nearest: None,
                 recovery: Recovery::default(),
+                refuted: Vec::new(),
             };
             raised.run(&variants)?;
             let gpus = |tried: &Tried<'_>| tried.servers.gpus();

@@ -45,6 +45,9 @@ pub struct Question<'q> {
 /// The seeds of each deployment.
 pub(crate) const SEEDS: u32 = 3;
 
+/// Key of the share of measured servers, which a scenario calls `interval`.
+const CONFIDENCE: &str = "confidence";
+
 /// The kinds of servers of a question.
 pub(crate) struct Candidates {
     /// Kinds that can serve the model.
@@ -170,8 +173,11 @@ impl<'q> Question<'q> {
                 read: &|_| Ok(engine.clone()?),
             };
             let scenario = choice.applied(&base);
-            scenario.check()?;
-            Ok((choice, Run::with_load(scenario, resources, load.clone())))
+            let run = match unknown_interval(&scenario)? {
+                Some(error) => Err(error),
+                None => Run::with_load(scenario, resources, load.clone()),
+            };
+            Ok((choice, run))
         });
         let mut runs = Vec::new();
         let mut unable = Vec::new();
@@ -209,6 +215,20 @@ impl<'q> Question<'q> {
     }
 }
 
+/// Returns why the figures of a kind of server have no intervals, if that is all that is wrong with its scenario.
+fn unknown_interval(scenario: &Scenario) -> Result<Option<Error>, Error> {
+    let Err(error) = scenario.check() else {
+        return Ok(None);
+    };
+    let mut predicted = scenario.clone();
+    if predicted.output.interval.take().is_none() {
+        return Err(error);
+    }
+    predicted.check()?;
+    let [interval, confidence] = ["interval", CONFIDENCE].map(|name| key(name).to_string());
+    Ok(Some(error.map(|text| text.replace(&interval, &confidence)).about([CONFIDENCE])))
+}
+
 /// Returns the seeds with which a deployment is simulated: one where nothing is drawn at random.
 pub(crate) fn seeds(scenario: &Scenario) -> Vec<u64> {
     let workload = &scenario.workload;
@@ -220,7 +240,8 @@ pub(crate) fn seeds(scenario: &Scenario) -> Vec<u64> {
 
 /// Whether another kind of server may do without the error.
 fn is_of_server(error: &Error) -> bool {
-    matches!(
+    let is_of_interval = error.keys() == [CONFIDENCE];
+    let is_of_kind = matches!(
         error.kind(),
         Kind::Value
             | Kind::NotModelled
@@ -229,5 +250,6 @@ fn is_of_server(error: &Error) -> bool {
             | Kind::Uncertain
             | Kind::DoesNotFit
             | Kind::StepTime
-    )
+    );
+    is_of_interval || is_of_kind
 }

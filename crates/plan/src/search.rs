@@ -8,6 +8,7 @@ use crate::bounds::MARGIN;
 use crate::ladder::Ladder;
 use crate::limit::Limits;
 use crate::recovery::Recovery;
+use crate::refuted::Refuted;
 use crate::servers::Servers;
 use crate::trial::{Trial, Verdict};
 use crate::tried::{TooFew, Tried};
@@ -101,13 +102,16 @@ pub(crate) struct Search<'q> {
     /// The deployment that comes closest to the limits without meeting them.
     pub(crate) nearest: Option<Tried<'q>>,
     pub(crate) recovery: Recovery,
+    /// Answers that miss the limits in the runs of their commands.
+    pub(crate) refuted: Vec<Refuted<'q>>,
 }
 
 impl<'q> Search<'q> {
     /// Finds the cheapest deployments, those of equal cost by their headroom.
     ///
     /// The family whose bounds allow the lowest cost is tried next, until none can beat the answers that are known.
-    /// These are then simulated as their commands do; where that misses a limit, the search goes on.
+    /// These are then simulated as their commands do; where that misses a limit, the search goes on, up to a bound on
+    /// such runs of a kind of servers.
     pub(crate) fn run(&mut self, variants: &'q [Variant]) -> Result<(), Error> {
         let mut families = self.families(variants)?;
         let mut too_few = Vec::new();
@@ -188,7 +192,7 @@ impl<'q> Search<'q> {
 
     /// Whether a family may beat the answers that are known.
     fn is_open(&self, family: &Family<'_>) -> bool {
-        let Some(cost) = family.least_cost() else {
+        let Some(cost) = family.least_cost().filter(|_| !self.leaves_out(family)) else {
             return false;
         };
         self.to_beat(family).is_none_or(|known| match cost.total_cmp(&known.servers.cost()) {
@@ -196,6 +200,12 @@ impl<'q> Search<'q> {
             Ordering::Equal => family.headroom() > known.verdict.headroom,
             Ordering::Greater => false,
         })
+    }
+
+    /// Whether the kind of servers of a family was refuted often enough.
+    fn leaves_out(&self, family: &Family<'_>) -> bool {
+        let own = self.refuted.iter().find(|refuted| refuted.servers.kind() == family.servers.kind());
+        own.is_some_and(|refuted| refuted.left_out().is_some())
     }
 
     /// Tries one number of servers of an open family. Returns it if these are decode servers that are too few.
@@ -239,10 +249,13 @@ impl<'q> Search<'q> {
         };
         let (tried, simulations) = self.answers.remove(place).repeated(self.links, &self.seeds, self.limits)?;
         self.simulations += simulations;
-        let place = |servers: Servers<'_>| servers.with_count(0).place();
-        let own = families.iter_mut().find(|family| place(family.servers) == place(tried.servers));
-        if let Some(family) = own.filter(|_| !tried.verdict.meets) {
-            family.ladder.refute(tried.servers.count);
+        if !tried.verdict.meets {
+            let place = |servers: Servers<'_>| servers.with_count(0).place();
+            let own = families.iter_mut().find(|family| place(family.servers) == place(tried.servers));
+            if let Some(family) = own {
+                family.ladder.refute(tried.servers.count);
+            }
+            Refuted::add(&mut self.refuted, &tried);
         }
         self.keep(tried);
         Ok(true)

@@ -28,6 +28,8 @@ pub(crate) struct Trial {
     /// Rejected requests. Abandoned ones miss the limits, of which a share of all may, and are among them only where
     /// no share is given.
     pub(crate) rejected: u64,
+    /// Rejected requests that no number of servers serves.
+    pub(crate) unservable: u64,
     /// Served requests per second.
     pub(crate) requests_per_s: f64,
     /// Generated tokens per second.
@@ -141,6 +143,7 @@ impl Trial {
             requests: outcome.requests(),
             values,
             rejected,
+            unservable: outcome.rejections.too_long + outcome.rejections.too_many_kv_blocks,
             requests_per_s: servers * summary.throughput.requests_per_s,
             output_tokens_per_s: servers * summary.throughput.output_tokens_per_s,
             total_tokens_per_s: servers * summary.throughput.total_tokens_per_s,

@@ -4,7 +4,7 @@
 use std::io::ErrorKind;
 
 use rooflut::model;
-use rooflut::table::sets;
+use rooflut::table::{TableSet, sets};
 use rooflut_plan::{Error, Limits, Plan, Question, Reason, Setting, Space};
 use rooflut_scenario::{Model, Scenario};
 
@@ -194,4 +194,70 @@ fn servers_that_never_recover_from_a_backlog_are_no_answer() {
     assert!(has(&near, "these servers meet"), "{:?}", near.notes);
     let short = ask(of_load(60.0, "512", "256"), &["ttft:500"], |_| ()).unwrap();
     assert!(!has(&short, "these") && !has(&short, "fewer"), "{:?}", short.notes);
+}
+
+/// Asks about a model on servers of one GPU.
+fn ask_of(name: &str, tables: &TableSet, scenario: Scenario, limit: &str) -> Plan {
+    let found = model::find(name).unwrap();
+    let mut space = Space::new(&found.spec, vec![tables.clone()]);
+    space.tp = vec![1];
+    let read = |_: &_| Err(ErrorKind::NotFound.into());
+    let model = Model::new(found.name, found.spec);
+    Question::new(scenario, model, &read, space, limits(&[limit])).plan().unwrap()
+}
+
+#[test]
+fn a_request_too_long_for_any_number_of_servers_ends_the_search_among_them() {
+    let mut scenario = rate(0.5);
+    scenario.workload.prompt = Some("lognormal:300,1".parse().unwrap());
+    scenario.workload.output = Some("64".parse().unwrap());
+    scenario.workload.arrival = Some("gamma".parse().unwrap());
+    scenario.workload.burstiness = Some(0.5);
+    let plan = ask_of("mistral-7b-v0.3", &sets::A100, scenario, "ttft:300");
+    assert!(plan.deployments.is_empty() && plan.nearest.is_some());
+    assert!(plan.simulations < 20, "{}", plan.simulations);
+    let reason = plan.excluded[0].reason.to_string();
+    assert!(reason.starts_with("servers of any number reject 1 of"), "{reason}");
+}
+
+#[test]
+fn answers_that_their_commands_refute_again_and_again_end_the_search_of_their_kind() {
+    let mut scenario = rate(30.0);
+    scenario.workload.prompt = Some("lognormal:500,1@1..20000".parse().unwrap());
+    scenario.workload.output = Some("8".parse().unwrap());
+    scenario.workload.patience = Some(1.5);
+    let plan = ask_of("qwen3-32b", &sets::H100, scenario, "ttft:1000");
+    assert!(plan.deployments.is_empty() && plan.nearest.is_some());
+    assert!(plan.simulations < 40, "{}", plan.simulations);
+    let reason = plan.excluded[0].reason.to_string();
+    assert!(reason.contains("miss them in the longer ones") && reason.contains("abandoned"), "{reason}");
+}
+
+#[test]
+fn kinds_of_which_one_server_is_enough_are_planned_without_the_router() {
+    let mut scenario = rate(60.0);
+    scenario.server.router = Some("least-tokens".parse().unwrap());
+    let plan = ask(scenario, &["ttft:200", "tpot:15"], |space| space.tp = vec![2, 4]).unwrap();
+    let routers = plan.deployments.iter().map(|answer| (answer.replicas, answer.scenario.server.router.is_some()));
+    assert_eq!(routers.collect::<Vec<_>>(), [(Some(2), true), (Some(1), false)]);
+}
+
+#[test]
+fn kinds_whose_errors_are_not_measured_are_excluded_from_a_plan_with_confidence() {
+    let llama = model::find("llama-3.1-8b").unwrap();
+    let mut space = Space::new(&llama.spec, vec![sets::H100.clone()]);
+    (space.tp, space.pp) = (vec![1], vec![Some(1), Some(2)]);
+    let model = Model::new(llama.name, llama.spec);
+    let read = |_: &_| Err(ErrorKind::NotFound.into());
+    let mut question = Question::new(rate(2.0), model, &read, space, limits(&["tpot:30"]));
+    question.confidence = Some("0.8".parse().unwrap());
+    let plan = question.plan().unwrap();
+    assert_eq!(plan.gpus, Some(1));
+    let reasons: Vec<String> = plan.excluded.iter().map(|excluded| excluded.reason.to_string()).collect();
+    let expected =
+        "pp cannot be used with confidence: no measurement shows the errors of pipelines; leave one of them out";
+    assert_eq!(reasons, [expected]);
+    // The same choice alone has this error.
+    question.space.pp = vec![Some(2)];
+    assert_eq!(question.plan().unwrap_err().to_string(), expected);
 }

@@ -12,6 +12,8 @@ use crate::vllm::shell_quoted;
 
 /// Keys of the output that change no figure.
 const OF_OUTPUT: [&str; 6] = ["windows_out", "json", "requests_out", "steps_out", "perfetto", "progress"];
+/// Keys whose flags take a list; for `sweep`, a flag that is repeated is an axis.
+const LISTS: [&str; 5] = ["lose", "prefill", "decode", "goodput", "price"];
 
 impl Scenario {
     /// Returns the words of the `rooflut run` command that repeats a run of this scenario, quoted for a POSIX shell: a
@@ -45,6 +47,10 @@ impl Scenario {
                 // Shares.
                 (_, Value::Array(values), _) if values.iter().all(Value::is_number) => {
                     words.extend([flag, values.iter().map(shown).collect::<Vec<_>>().join(",")]);
+                }
+                (_, Value::Array(values), _) if LISTS.contains(&key) => {
+                    words.extend([flag].into_iter().filter(|_| !values.is_empty()));
+                    words.extend(values.iter().map(shown));
                 }
                 (_, Value::Array(values), _) => {
                     for value in values {
@@ -90,11 +96,12 @@ mod tests {
         scenario.workload.prompt = Some("lognormal:512,0.6@16..4096".parse().unwrap());
         scenario.workload.conditions = Some(vec!["Model=GPT-4 x".parse().unwrap()]);
         scenario.workload.priorities = Some("0.8,0.2".parse().unwrap());
+        scenario.server.prefill = Some(vec!["tp=2".parse().unwrap(), "max_num_seqs=64".parse().unwrap()]);
         scenario.output.goodput = Some(vec!["ttft:200".parse().unwrap(), "tpot:0.5".parse().unwrap()]);
         let words = scenario.command().unwrap();
         let expected = "rooflut run --model 'it'\\''s mine/config.json' --assume-llama=true --rate 30 --prompt \
-                        lognormal:512,0.6@16..4096 --priorities 0.8,0.2 --where 'Model=GPT-4 x' --goodput ttft:200 \
-                        --goodput tpot:0.5";
+                        lognormal:512,0.6@16..4096 --priorities 0.8,0.2 --where 'Model=GPT-4 x' --prefill tp=2 \
+                        max_num_seqs=64 --goodput ttft:200 tpot:0.5";
         assert_eq!(words.join(" "), expected);
     }
 

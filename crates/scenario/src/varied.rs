@@ -97,10 +97,12 @@ impl Run {
         server.link_bandwidth = counts.link_bandwidth;
         server.link_latency = counts.link_latency;
         run.pools = Pools::of(server, run.kind.deployment());
-        // The router of several servers may stay where one is left.
+        // A router has no effect on one server, and on one of each pool.
+        let counts = [server.replicas, server.prefill_replicas, server.decode_replicas];
+        let is_routed = server.fleet.is_some() || counts.into_iter().flatten().any(|servers| servers > 1);
         let router = server.router.take();
         run.scenario.check()?;
-        run.scenario.server.router = router;
+        run.scenario.server.router = router.filter(|_| is_routed);
         Ok(run)
     }
 
