@@ -104,7 +104,8 @@ impl Destination {
     /// Locks a file or folder until it is closed: the destination, or one beside it, at the path `at`. Removes what a
     /// `kill -9` left beside it.
     ///
-    /// Of two processes, at least the later one finds the lock of the other, whichever of the two paths each has locked.
+    /// A process locks before it looks for other locks, so at least the later one of two finds that of the other, whichever
+    /// path each has locked.
     ///
     /// # Errors
     /// Another process writes to the destination.
