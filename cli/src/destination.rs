@@ -2,7 +2,7 @@
 //! made there meanwhile.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,6 @@ use same_file::Handle;
 use tempfile::{Builder, NamedTempFile, TempPath};
 
 use crate::error::Error;
-use crate::outputs::{is_stdout, is_stream};
 use crate::temporary;
 
 /// End of the names of files that are not whole.
@@ -211,4 +210,24 @@ pub(crate) fn check_kept(file: &File, path: &Path) -> Result<(), Error> {
 fn is_at(file: &File, path: &Path) -> bool {
     let open = file.try_clone().and_then(Handle::from_file);
     open.is_ok_and(|open| Handle::from_path(path).is_ok_and(|found| found == open))
+}
+
+/// Returns whether a path of an output is that of standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-") || path == Path::new("/dev/stdout")
+}
+
+/// Returns whether what is written there replaces nothing.
+pub(crate) fn is_stream(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        kind.is_fifo() || kind.is_char_device()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
+    }
 }

@@ -8,10 +8,11 @@ use clap::Args;
 use rooflut_html::{Document, FIRST_LINE, Input};
 use rooflut_scenario::shell_quoted;
 
+use crate::destination::is_stdout;
 use crate::error::Error;
 use crate::output::{Answered, print_aside};
 use crate::output_file::OutputFile;
-use crate::outputs::{Existing, Outputs, is_stdout};
+use crate::outputs::{Existing, Outputs};
 
 /// The flag of commands that also write a report.
 #[derive(Args, Default)]

@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::destination::Destination;
+use crate::destination::{Destination, is_stdout, is_stream};
 use crate::error::Error;
 use crate::output_file::OutputFile;
 
@@ -35,11 +35,6 @@ pub struct Outputs {
     inputs: Vec<(PathBuf, &'static str)>,
     existing: Existing,
     opened: Vec<PathBuf>,
-}
-
-/// Returns whether a path of an output is that of standard output.
-pub(crate) fn is_stdout(path: &Path) -> bool {
-    path == Path::new("-") || path == Path::new("/dev/stdout")
 }
 
 impl Outputs {
@@ -116,21 +111,6 @@ impl Outputs {
             return Ok(());
         }
         Err(format!("already exists and is not an earlier output of this kind; {advice}"))
-    }
-}
-
-/// Returns whether what is written there replaces nothing.
-pub(crate) fn is_stream(metadata: &Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt;
-        let kind = metadata.file_type();
-        kind.is_fifo() || kind.is_char_device()
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = metadata;
-        false
     }
 }
 

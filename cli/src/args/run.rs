@@ -6,10 +6,10 @@ use clap::Args;
 use rooflut_error::{Whole, no_effect};
 use rooflut_scenario::{Scenario, ScenarioFile};
 
+use crate::destination::is_stdout;
 use crate::error::Error;
 use crate::html::HtmlArgs;
 use crate::input;
-use crate::outputs::is_stdout;
 use crate::untrusted::UntrustedArgs;
 use crate::vllm::{Merged, VllmArgs};
 

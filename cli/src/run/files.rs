@@ -8,10 +8,11 @@ use rooflut_report::{Report, RequestsCsv, Role, StepsCsv, Timeline, Window};
 use rooflut_scenario::{Group, Output, Run, model_files};
 
 use crate::args::RunArgs;
+use crate::destination::is_stdout;
 use crate::error::Error;
 use crate::html::{self, HtmlFile};
 use crate::output_file::OutputFile;
-use crate::outputs::{Existing, Outputs, is_stdout};
+use crate::outputs::{Existing, Outputs};
 
 /// Writers of files that have something for each step.
 type StepFiles = (Option<StepsCsv<OutputFile>>, Option<Timeline<OutputFile>>);

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use rooflut_sweep::{Earlier, Sweep, earlier};
 
 use crate::args::SweepArgs;
-use crate::destination::{Destination, check_kept};
+use crate::destination::{Destination, check_kept, is_stdout};
 use crate::error::Error;
-use crate::outputs::is_stdout;
 
 use super::out::CONTINUE;
 

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use rooflut_sweep::merge;
 
 use crate::args::SweepArgs;
-use crate::destination::Destination;
+use crate::destination::{Destination, is_stdout};
 use crate::error::Error;
 use crate::output::{count, plural};
 use crate::output_file::OutputFile;
-use crate::outputs::is_stdout;
 
 use super::Rows;
 use super::out::is_parquet;

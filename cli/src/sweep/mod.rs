@@ -24,13 +24,13 @@ use rooflut_scenario::{Kind, Scenario};
 use rooflut_sweep::{Grid, Named, Sources, Sweep};
 
 use crate::args::SweepArgs;
+use crate::destination::is_stdout;
 use crate::error::Error;
 use crate::host::Host;
 use crate::html::HtmlFile;
 use crate::input;
 use crate::model_source;
 use crate::output::{Answered, count, plural, print_aside, warnings};
-use crate::outputs::is_stdout;
 use crate::table_set::{self, WhichSet};
 use crate::temporary;
 use crate::version::version;

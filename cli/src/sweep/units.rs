@@ -9,8 +9,8 @@ use rooflut_scenario::Stop;
 use rooflut_sweep::{Shard, Sweep};
 
 use crate::args::{self, Command, SweepArgs};
+use crate::destination::is_stdout;
 use crate::error::Error;
-use crate::outputs::is_stdout;
 use crate::parser::Invocation;
 
 use super::grid::FileKeys;

@@ -257,7 +257,7 @@ fn kinds_whose_errors_are_not_measured_are_excluded_from_a_plan_with_confidence(
     let expected =
         "pp cannot be used with confidence: no measurement shows the errors of pipelines; leave one of them out";
     assert_eq!(reasons, [expected]);
-    // The same choice alone has this error.
+    // As the only choice it ends the plan.
     question.space.pp = vec![Some(2)];
     assert_eq!(question.plan().unwrap_err().to_string(), expected);
 }

@@ -55,11 +55,11 @@ pub fn merge<R: BufRead, E: From<Error>>(
     Ok(next)
 }
 
-/// What all shards have in common.
+/// The properties of all shards.
 struct Whole {
     header: Vec<u8>,
     columns: Vec<Named>,
-    /// That of the first row that is read.
+    /// The grid of the first row that is read.
     grid: Option<String>,
 }
 

@@ -12,9 +12,9 @@ use rooflut_scenario::shell_quoted;
 use rooflut_sweep::Sweep;
 
 use crate::args::{Cluster, SweepArgs};
+use crate::destination::is_stdout;
 use crate::error::Error;
 use crate::output::plural;
-use crate::outputs::is_stdout;
 use crate::version::version;
 
 use super::shared_files;
