@@ -77,7 +77,8 @@ impl Grid {
         points: impl IntoIterator<Item = Result<P, Error>>,
         max_points: u64,
     ) -> Result<Grid, Error> {
-        let mut columns = keys.iter().map(|key| Distinct::try_new(key)).collect::<Result<Vec<_>, _>>()?;
+        let columns = keys.iter().map(|key| Distinct::try_new(key)).collect::<Result<Vec<_>, _>>();
+        let mut columns = columns.map_err(|error| error.at_line(1))?;
         let (mut places, mut len, mut room) = (Vec::new(), 0_u64, MAX_MIB << 20);
         for point in points {
             len += 1;
@@ -203,6 +204,11 @@ impl Grid {
             is_first
         });
         firsts.map(|(index, _)| index).collect()
+    }
+
+    /// Adds the number of a point that is listed to its error.
+    pub(crate) fn at_point(&self, index: u64, error: Error) -> Error {
+        if self.points.is_none() { error } else { error.map(|text| format!("point {}: {text}", index + 1)) }
     }
 
     /// Returns the scenario of a point. Keys may contradict each other; a run rejects such a scenario.

@@ -93,7 +93,9 @@ impl<'s> Runs<'s> {
     fn check(&self) -> Result<(), Error> {
         for (number, axis) in self.grid.axes().iter().enumerate() {
             if PATH_KEYS.contains(&axis.key()) || TRACE.contains(&axis.key()) {
-                self.grid.first_named(number).into_iter().try_for_each(|index| self.check_names(index))?;
+                for index in self.grid.first_named(number) {
+                    self.check_names(index).map_err(|error| self.grid.at_point(index, error))?;
+                }
             }
         }
         let tried = 0..self.grid.len().min(TRIED);

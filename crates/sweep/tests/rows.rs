@@ -39,13 +39,13 @@ fn sweep(lists: &[(&str, &str)]) -> Result<Sweep<'static>, Error> {
 }
 
 /// Lists points: objects with the same keys.
-fn listed(points: &[Value]) -> Sweep<'static> {
+fn listed(points: &[Value]) -> Result<Sweep<'static>, Error> {
     let mut base = Scenario::default();
     base.workload.requests = Some(60);
     let keys: Vec<&str> = points[0].as_object().expect("an object").keys().map(String::as_str).collect();
     let values = points.iter().map(|point| Ok(keys.iter().map(|key| point[*key].clone()).collect::<Vec<_>>()));
     let grid = Grid::of_points(&base, &keys, values, 10).expect("a grid");
-    Sweep::try_new(grid, Sources { find: Arc::new(named), open: Arc::new(open) }, "test").expect("a sweep")
+    Sweep::try_new(grid, Sources { find: Arc::new(named), open: Arc::new(open) }, "test")
 }
 
 /// The figures of a row, and its error.
@@ -143,13 +143,13 @@ fn a_key_that_is_null_is_not_given_whatever_other_points_have() {
         vec![json!({"rate": null, "users": 4}), json!({"rate": 3, "users": null})],
         vec![pools, none, plain],
     ] {
-        let alone: Vec<_> = points.iter().map(|point| listed(std::slice::from_ref(point))).collect();
+        let alone: Vec<_> = points.iter().map(|point| listed(std::slice::from_ref(point)).expect("a sweep")).collect();
         let alone: Vec<_> = alone.iter().map(|sweep| figures(sweep, &sweep.row(0).expect("a row"))).collect();
         assert!(alone.iter().all(|row| row.last() == Some(&Value::Null)), "{points:?}: {alone:?}");
         assert!(alone.iter().zip(&alone[1..]).all(|(one, other)| one != other), "{points:?}: {alone:?}");
         let orders = [(0..points.len()).collect::<Vec<_>>(), (0..points.len()).rev().collect()];
         for (order, threads) in orders.iter().flat_map(|order| [(order, 1), (order, 3)]) {
-            let sweep = listed(&order.iter().map(|place| points[*place].clone()).collect::<Vec<_>>());
+            let sweep = listed(&order.iter().map(|place| points[*place].clone()).collect::<Vec<_>>()).expect("a sweep");
             let mut rows = Vec::new();
             let all = sweep.rows(Shard::WHOLE, 0, threads, |row| {
                 rows.push(figures(&sweep, &row));
@@ -511,6 +511,9 @@ fn an_error_that_all_points_share_and_unknown_names_end_a_sweep_before_it_starts
     assert!(message.contains("expected a multiple of tp (3)"), "{message}");
     let message = refused(&[("engine", "vllm-0.15.1,fastest"), ("rate", "1,2")]);
     assert!(message.contains("unknown engine \"fastest\""), "{message}");
+    let points = [json!({"model": "llama-3.1-8b"}), json!({"model": "none"})];
+    let message = listed(&points).err().expect("no sweep").to_string();
+    assert_eq!(message, "point 2: no model none");
     let message = refused(&[("trace", "absent.csv"), ("tp", "1,2")]);
     assert!(message.contains("cannot read absent.csv"), "{message}");
 }
