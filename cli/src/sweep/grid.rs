@@ -19,7 +19,8 @@ pub(super) struct FileKeys {
     path: PathBuf,
     /// Keys that no flag replaces, with their lines.
     lines: Vec<(String, u64)>,
-    replaced: Vec<&'static str>,
+    /// Keys that have no meaning beside the flags.
+    excluded: Vec<&'static str>,
 }
 
 impl FileKeys {
@@ -39,7 +40,7 @@ impl FileKeys {
         let of_one_run: Vec<&str> = of_one_run.collect();
         let path = self.path.display();
         let remarks = [
-            (self.replaced.join(", "), "flags of the command line replace"),
+            (self.excluded.join(", "), "flags of the command line exclude"),
             (of_one_run.join(", "), "a sweep has only rows, and leaves out"),
         ];
         let remarks = remarks.into_iter().filter(|(keys, _)| !keys.is_empty());
@@ -121,8 +122,9 @@ fn combinations(args: &SweepArgs) -> Result<(Grid, FileKeys), Error> {
     let (mut file, lists) = ScenarioFile::read_with_lists(&bytes).map_err(in_file)?;
     // All that matters is which keys the flags give.
     let given = Grid::try_new(&Scenario::default(), axes.clone()).and_then(|grid| grid.scenario(0));
-    let replaced = file.remove_replaced(&given?).map_err(in_file)?;
+    let mut excluded = file.remove_replaced(&given?).map_err(in_file)?;
     let is_given = |key: &str| args.lists.0.iter().any(|(given, _)| given == key);
+    excluded.retain(|key| !is_given(key));
     let mut lines: Vec<(String, u64)> = file.keys().map(|(key, line)| (key.to_owned(), line)).collect();
     let lists = lists.iter().filter(|list| !is_given(&list.key)).map(|list| {
         lines.push((list.key.clone(), list.line));
@@ -130,7 +132,7 @@ fn combinations(args: &SweepArgs) -> Result<(Grid, FileKeys), Error> {
         axis.map_err(|error| in_file(error.at_line(list.line)))
     });
     let mut all = lists.collect::<Result<Vec<_>, Error>>()?;
-    let keys = FileKeys { path: path.clone(), lines, replaced };
+    let keys = FileKeys { path: path.clone(), lines, excluded };
     args.untrusted.check_file(path, &file)?;
     for axis in all.iter().filter(|axis| PATH_KEYS.contains(&axis.key())) {
         let grid = Grid::try_new(&Scenario::default(), vec![axis.clone()])?;

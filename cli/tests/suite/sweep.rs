@@ -115,7 +115,7 @@ fn keys_of_a_scenario_that_change_nothing_are_named() {
     let said = success(&format!("sweep --scenario {path} --requests 5 --rate 2,3 --out {out}"));
     let words: Vec<&str> = said.split_whitespace().collect();
     let said = words.join(" ");
-    assert!(said.contains("flags of the command line replace trace"), "{said}");
+    assert!(said.contains("flags of the command line exclude trace"), "{said}");
     assert!(said.contains("a sweep has only rows, and leaves out windows"), "{said}");
 }
 
