@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Iterable, List, Mapping, Tuple, Union
+from typing import Any, Iterable, List, Mapping, Sequence, Tuple, Union, cast
 
 from . import _rooflut
 from ._answer import Answer
@@ -129,9 +129,11 @@ def flags(given: dict[str, Flag]) -> list[str]:
 
 
 def _item(name: str, value: Any) -> list[str]:
-    if isinstance(value, (list, tuple)) and len(value) > 1 and all(isinstance(text, str) for text in value):
-        return [_option(name), *value]
-    return _flag(name, value)
+    if isinstance(value, (list, tuple)):
+        texts = [text for text in cast("Sequence[object]", value) if isinstance(text, str)]
+        if len(texts) == len(cast("Sequence[object]", value)) > 1:
+            return [_option(name), *texts]
+    return _flag(name, cast("Any", value))
 
 
 def _option(name: str) -> str:

@@ -116,7 +116,8 @@ def sweep(
     for name, advice in _ELSEWHERE.items():
         if grid.get(name) is not None:
             raise RooflutError(f"{name}: {advice}")
-    for name, number in (("threads", threads), ("workers", workers), ("max_points", max_points)):
+    numbers: dict[str, Any] = {"threads": threads, "workers": workers, "max_points": max_points}
+    for name, number in numbers.items():
         if number is not None and not (isinstance(number, int) and number >= 1):
             raise RooflutError(f"{name}: expected a whole number from 1, found {number!r}; correct it")
     if resume and out is None:
