@@ -187,7 +187,7 @@ def _in_turn(job: Job, start: int, end: int) -> Rows:
 def _own_client(distributed: Any) -> Any:
     """Starts workers on this machine."""
     config = importlib.import_module("dask.config")
-    # Dask has malloc return memory above 64 KiB at once, and units take it again: half as much processor time more.
+    # Dask has malloc return memory above 64 KiB at once, and units take it again: a fifth more processor time.
     key = "distributed.nanny.pre-spawn-environ"
     environ = {**config.get(key), "MALLOC_TRIM_THRESHOLD_": 1 << 30, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
     with config.set({key: environ}):
