@@ -34,7 +34,7 @@ measure engine $scenario/engine.rs
 measure fleet $scenario/fleet.rs
 measure gpu $scenario/data_sheet.rs codegen/src/read/gpus.rs
 measure lengths $scenario/lengths_file.rs
-measure points $(of crates/sweep/src axis grid keys range) cli/src/sweep/grid.rs
+measure points crates/sweep/src/grid.rs cli/src/sweep/grid.rs
 measure prices $scenario/prices.rs
 measure report crates/report/src/compare $(of crates/html/src input kind rows text)
 measure results crates/observe/src

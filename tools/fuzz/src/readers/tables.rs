@@ -3,7 +3,7 @@
 use std::fs;
 
 use rooflut::table::TableSet;
-use rooflut_codegen::FILES;
+use rooflut_codegen::{FILES, set_files};
 
 use super::{check_message, folder};
 
@@ -29,6 +29,9 @@ pub(super) fn tables(bytes: &[u8]) {
             check_message(&error.to_string());
         }
     }
+    // A set depends on its own files and on those of the set beside it from which it inherits.
+    let files = [&single, &set].map(|path| set_files(path));
+    assert!(files.concat().iter().all(|file| file.starts_with(&folder)), "{files:?}");
     let rows = [&single, &set].map(|path| match TableSet::try_load_rows(path) {
         Ok((_, tables)) => {
             let rows = tables.iter().flat_map(|table| &table.rows);
