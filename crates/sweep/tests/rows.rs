@@ -499,7 +499,7 @@ fn a_chart_takes_bounded_memory() {
         plot.draw([header.clone()].into_iter().chain(rows).collect::<String>().as_bytes())
     };
     let one = draw(&mut [row("a", 1)].into_iter()).expect("a chart");
-    assert!(draw(&mut iter::repeat_n(row("a", 1), 5_000)).expect("equal points") == one);
+    assert!(draw(&mut std::iter::repeat_n(row("a", 1), 5_000)).expect("equal points") == one);
     let long = "x".repeat(1 << 20);
     let error = draw(&mut (0..66).map(|place| row(&format!("{long}{place}"), 1))).expect_err("long lines").to_string();
     assert!(error.starts_with("expected at most 1_000_000 points, on lines of at most 64 MiB, found more"), "{error}");

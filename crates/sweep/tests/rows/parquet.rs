@@ -1,7 +1,6 @@
 //! Rows as Parquet are those of the CSV.
 
 use std::io::Read;
-use std::iter;
 
 use rooflut_sweep::{Part, csv_of_parts, earlier_parts, merge_parts};
 
